@@ -1,0 +1,3 @@
+//! The groundplan command.
+
+fn main() {}

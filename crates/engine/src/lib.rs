@@ -1,0 +1,14 @@
+//! The pure workflow machine: a [`Run`](run::Run), [`decide`](decide::decide) and
+//! [`evolve`](evolve::evolve), and the lock space between runs ([`sync`]).
+//!
+//! It knows workflows and nodes, and nothing of pull requests, processes, files, clocks or
+//! databases: `now` is an argument, random functions draw from the seed in the event *run created*,
+//! and whatever must be done comes out as an [`Action`](action::Action). Read first: `run.rs` and
+//! `decide.rs`.
+
+pub mod action;
+pub mod id;
+pub mod input;
+pub mod report;
+pub mod sync;
+pub mod time;

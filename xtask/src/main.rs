@@ -1,0 +1,3 @@
+//! Set-up, check, tidy, layering, generate.
+
+fn main() {}
