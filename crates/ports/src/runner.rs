@@ -3,7 +3,12 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use async_trait::async_trait;
-use groundplan_engine::{action::StopReason, id::StepId, report::StepReport, time::Timestamp};
+use groundplan_engine::{
+    action::StopReason,
+    id::{RunId, StepId},
+    report::StepReport,
+    time::Timestamp,
+};
 
 use crate::{error::PortResult, logs::LogSource, secrets::SecretValue};
 
@@ -111,6 +116,9 @@ pub struct MountSpec {
 pub enum VolumeSource {
     /// A directory of this machine that outlives the step.
     Directory(PathBuf),
+    /// The directory that the run has for this claim (`volumeClaimTemplates`); made at first use,
+    /// shared by the steps of the run.
+    Claim(String),
     /// A fresh directory that is gone after the step.
     Empty,
     /// Files by relative path.
@@ -180,6 +188,9 @@ pub trait Runner: Send + Sync {
     /// Waits for the next report after `seen` (`None`: anything). Repeating it answers the same.
     async fn observe(&self, step: &StepId, seen: Option<&StepReport>) -> PortResult<Observation>;
 
+    /// The newest report of a step without taking it up: for commands that only record what ended.
+    async fn peek(&self, step: &StepId) -> PortResult<Observation>;
+
     /// Asks a step to stop: SIGINT to the tool, never to a shell that would go on to its next line;
     /// after the grace the whole tree is killed. Repeating it changes nothing.
     async fn stop(&self, step: &StepId, reason: StopReason) -> PortResult<()>;
@@ -192,4 +203,10 @@ pub trait Runner: Send + Sync {
 
     /// Forgets an ended step: its directory and root are deleted. Repeating it changes nothing.
     async fn clean_up(&self, step: &StepId) -> PortResult<()>;
+
+    /// The directory that a run has for a claim, whether or not it exists yet.
+    fn claim_directory(&self, run: &RunId, claim: &str) -> PathBuf;
+
+    /// Deletes the directories that a run has for its claims. Repeating it changes nothing.
+    async fn delete_claims(&self, run: &RunId) -> PortResult<()>;
 }

@@ -276,6 +276,9 @@ pub trait Store: Send + Sync {
     /// The state of an aggregate; revision 0 where it has no events.
     async fn load(&self, aggregate: &AggregateId) -> PortResult<Loaded>;
 
+    /// Inputs that wait for an aggregate, in order of arrival; cheaper than a whole load.
+    async fn waiting_inputs(&self, aggregate: &AggregateId) -> PortResult<Vec<StoredInput>>;
+
     /// Commits a turn if every expected revision and lease still holds, else *conflict* with
     /// nothing changed. Answers the actions that may now be performed, in order. Cancelled, it
     /// happened wholly or not at all.
