@@ -182,6 +182,8 @@ pub struct Commit {
     pub changes: Vec<Change>,
     /// Inputs that were consumed.
     pub consumed: Vec<InputId>,
+    /// Numbers of actions of these aggregates that are done since the last turn.
+    pub settled: Vec<u64>,
     /// Inputs for other aggregates.
     pub deliveries: Vec<Incoming>,
     /// New rows of lists and pages.
