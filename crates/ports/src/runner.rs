@@ -30,8 +30,8 @@ pub struct StepSpec {
     pub volumes: BTreeMap<String, VolumeSource>,
     /// What to take when the main container ended.
     pub take: Vec<Take>,
-    /// Whether standard output of the main container is wanted as the result.
-    pub capture_result: bool,
+    /// Whether standard output of the main container is wanted as the result, and how.
+    pub capture_result: CaptureResult,
     /// When everything must have ended; the supervisor enforces it while nobody drives the run.
     pub deadline: Option<Timestamp>,
     /// How long a step that was asked to stop may take before it is killed; `None` means for ever.
@@ -42,6 +42,17 @@ pub struct StepSpec {
     pub network: Network,
     /// How the step is kept apart from the machine.
     pub isolation: Isolation,
+}
+
+/// What becomes of the main container's standard output, beside the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaptureResult {
+    /// It is only logged.
+    No,
+    /// It is taken as `outputs.result`.
+    Plain,
+    /// It is taken, may hold a secret, and is sealed.
+    Sensitive,
 }
 
 /// Whether a step may reach the network.
