@@ -146,16 +146,19 @@ pub struct Committed {
     aggregate: AggregateId,
     /// Encoded action.
     body: Vec<u8>,
+    /// Not to be performed before this time; the epoch unless it is to be tried again.
+    not_before: Timestamp,
 }
 
 impl Committed {
     /// For implementations of [`Store`] alone, after the transaction is durable (the layering test
     /// looks for other callers).
-    pub fn by_store(id: u64, aggregate: AggregateId, body: Vec<u8>) -> Self {
+    pub fn by_store(id: u64, aggregate: AggregateId, body: Vec<u8>, not_before: Timestamp) -> Self {
         Committed {
             id,
             aggregate,
             body,
+            not_before,
         }
     }
 
@@ -172,6 +175,11 @@ impl Committed {
     /// Encoded action.
     pub fn body(&self) -> &[u8] {
         &self.body
+    }
+
+    /// Not to be performed before this time: what [`Settlement::RetryAt`] said last, else the epoch.
+    pub fn not_before(&self) -> Timestamp {
+        self.not_before
     }
 }
 
@@ -258,6 +266,7 @@ pub trait Store: Send + Sync {
 
     /// Takes leases. An aggregate under another's live lease is passed over; a lease whose owner is
     /// known to be dead on this host is replaced at once. Repeating it renews the caller's own.
+    /// The lock space has no lease: [`Wanted::Any`] passes it over, [`Wanted::This`] is *invalid*.
     async fn claim(
         &self,
         owner: &Owner,
@@ -278,11 +287,18 @@ pub trait Store: Send + Sync {
     /// The state of an aggregate; revision 0 where it has no events.
     async fn load(&self, aggregate: &AggregateId) -> PortResult<Loaded>;
 
+    /// The events of an aggregate after its first `after` ones, in order, whatever the snapshot.
+    async fn events(
+        &self,
+        aggregate: &AggregateId,
+        after: Revision,
+    ) -> PortResult<Vec<EventRecord>>;
+
     /// Inputs that wait for an aggregate, in order of arrival; cheaper than a whole load.
     async fn waiting_inputs(&self, aggregate: &AggregateId) -> PortResult<Vec<StoredInput>>;
 
-    /// Commits a turn if every expected revision and lease still holds, else *conflict* with
-    /// nothing changed. Answers the actions that may now be performed, in order. Cancelled, it
+    /// Commits a turn if every expected revision and lease still holds and every consumed input
+    /// still waits, else *conflict* with nothing changed. A run without a lease is *invalid*. Answers the actions that may now be performed, in order. Cancelled, it
     /// happened wholly or not at all.
     async fn commit(&self, commit: Commit) -> PortResult<Vec<Committed>>;
 
