@@ -1,0 +1,3 @@
+//! The fakes keep the contracts that the real implementations keep.
+
+mod memory_store;
