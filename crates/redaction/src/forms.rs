@@ -10,11 +10,42 @@ use base64::{
 /// Columns after which `base64` and `openssl base64` break their lines.
 const WRAPS: [usize; 2] = [76, 64];
 
-/// Adds every form of `value` to `forms`.
-pub(crate) fn add_forms(value: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
-    forms.insert(value.to_vec());
+/// Values up to this length get the forms that only rare encoders print as well. Long ones are keys
+/// and files; the common forms of those keep the number of bytes to search for bounded.
+const RARE_FORMS_UP_TO: usize = 256;
+
+/// Lines of values up to this length are also searched for encoded on their own. In an encoding of
+/// the whole value they are found in any case.
+const ENCODED_LINES_UP_TO: usize = 1024;
+
+/// Adds every form of a value and of each of its lines that `counts`.
+pub(crate) fn add_forms(
+    value: &[u8],
+    counts: impl Fn(&[u8]) -> bool,
+    forms: &mut BTreeSet<Vec<u8>>,
+) {
+    add_encoded(value, forms);
+    add_escaped(value, forms);
+    let lines: BTreeSet<&[u8]> = value
+        .split(|byte| matches!(byte, b'\n' | b'\r'))
+        .map(<[u8]>::trim_ascii)
+        .filter(|line| line.len() < value.len() && counts(line))
+        .collect();
+    for line in lines {
+        add_escaped(line, forms);
+        if value.len() <= ENCODED_LINES_UP_TO {
+            add_encoded(line, forms);
+        }
+    }
+}
+
+fn add_encoded(value: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
     add_base64(value, forms);
     add_hex(value, forms);
+}
+
+fn add_escaped(value: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
+    forms.insert(value.to_vec());
     add_url(value, forms);
     add_json(value, forms);
     add_shell(value, forms);
@@ -68,8 +99,16 @@ const URL_PLAIN: [&[u8]; 6] = [
     b"-_.~!*'();:@&=+$,/?#[]",
 ];
 
+/// How many of them, from the first on, are common.
+const COMMON_URL_PLAIN: usize = 2;
+
 fn add_url(value: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
-    for plain in URL_PLAIN {
+    let rare = if value.len() <= RARE_FORMS_UP_TO {
+        URL_PLAIN.len()
+    } else {
+        COMMON_URL_PLAIN
+    };
+    for plain in &URL_PLAIN[..rare] {
         for space in [&b"%20"[..], b"+"] {
             forms.insert(percent_encoded(value, plain, space, HexCase::Upper));
             forms.insert(percent_encoded(value, plain, space, HexCase::Lower));
@@ -116,7 +155,12 @@ struct JsonEscapes {
 
 fn add_json(value: &[u8], forms: &mut BTreeSet<Vec<u8>>) {
     let text = String::from_utf8_lossy(value);
-    for bits in 0..16u8 {
+    let rare = if value.len() <= RARE_FORMS_UP_TO {
+        16
+    } else {
+        2
+    };
+    for bits in 0..rare {
         let escapes = JsonEscapes {
             html: bits & 1 != 0,
             non_ascii: bits & 2 != 0,

@@ -18,7 +18,8 @@ use crate::forms::add_forms;
 /// Values with fewer characters are not masked: they would be found everywhere.
 pub const MIN_CHARACTERS: usize = 5;
 
-/// Forms of all values together may have so many bytes; it bounds the automaton's memory.
+/// Forms of all values together may have so many bytes; it bounds the automaton's memory (40 MB, for
+/// a moment 80 MB). A value of 3 KB has about 90 KB of forms.
 const MAX_FORM_BYTES: usize = 2 << 20;
 
 /// Up to so many bytes of forms the fast automaton is used, beyond it the small one.
@@ -112,7 +113,9 @@ impl Needles {
                 });
             }
             let owner: Arc<str> = name.as_str().into();
-            for form in forms_of(value) {
+            let mut forms = BTreeSet::new();
+            add_forms(value, |line| characters(line) >= MIN_CHARACTERS, &mut forms);
+            for form in forms {
                 let length = form.len();
                 if let std::collections::btree_map::Entry::Vacant(entry) = owners.entry(form) {
                     form_bytes += length;
@@ -187,21 +190,6 @@ fn characters(value: &[u8]) -> usize {
     std::str::from_utf8(value).map_or(value.len(), |text| text.chars().count())
 }
 
-/// All forms of a value and of its lines.
-fn forms_of(value: &[u8]) -> BTreeSet<Vec<u8>> {
-    let mut forms = BTreeSet::new();
-    add_forms(value, &mut forms);
-    let lines: BTreeSet<&[u8]> = value
-        .split(|byte| matches!(byte, b'\n' | b'\r'))
-        .map(<[u8]>::trim_ascii)
-        .filter(|line| line.len() < value.len() && characters(line) >= MIN_CHARACTERS)
-        .collect();
-    for line in lines {
-        add_forms(line, &mut forms);
-    }
-    forms
-}
-
 /// Whether a scan goes on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Go {
@@ -257,11 +245,8 @@ impl Finder {
 
     /// How many of the last bytes may be the beginning of a form.
     pub(crate) fn depth(&self, state: StateID) -> usize {
-        let place = self
-            .depths
-            .binary_search_by_key(&state, |(state, _)| *state)
-            .expect("every state stands for the beginning of a form");
-        self.depths[place].1 as usize
+        depth_of(&self.depths, state).expect("every state stands for the beginning of a form")
+            as usize
     }
 }
 
@@ -309,20 +294,33 @@ fn depths(automaton: &impl Automaton, forms: &[Vec<u8>]) -> Vec<(StateID, u32)> 
             automaton.next_state(Anchored::No, state, *byte)
         })
     };
-    let mut depths = BTreeMap::from([(start(automaton), 0)]);
+    let mut depths = vec![(start(automaton), 0)];
     for form in forms {
         let mut state = start(automaton);
         for (byte, depth) in form.iter().zip(1..form.len() as u32) {
             state = automaton.next_state(Anchored::No, state, *byte);
-            depths.insert(state, depth);
+            depths.push((state, depth));
         }
     }
+    depths.sort_unstable();
+    depths.dedup();
     let mut by_length: Vec<&Vec<u8>> = forms.iter().collect();
     by_length.sort_by_key(|form| form.len());
+    let mut ends = BTreeMap::new();
     for form in by_length {
-        let ending = walk(&form[1..]);
-        let depth = depths[&ending];
-        depths.entry(walk(form)).or_insert(depth);
+        let end = walk(form);
+        if depth_of(&depths, end).is_none() {
+            let ending = walk(&form[1..]);
+            let depth = depth_of(&depths, ending).or_else(|| ends.get(&ending).copied());
+            ends.insert(end, depth.expect("shorter forms came first"));
+        }
     }
-    depths.into_iter().collect()
+    depths.extend(ends);
+    depths.sort_unstable();
+    depths
+}
+
+fn depth_of(depths: &[(StateID, u32)], state: StateID) -> Option<u32> {
+    let place = depths.binary_search_by_key(&state, |(state, _)| *state);
+    place.ok().map(|place| depths[place].1)
 }
