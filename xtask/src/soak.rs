@@ -1,0 +1,83 @@
+//! What is too slow for the gate: long seeds, kills, fuzzing, advisories.
+
+use crate::{
+    deny,
+    failure::{Failure, Outcome},
+    process,
+    setup::gate_tools::{self, GateTool},
+    workspace::Workspace,
+};
+
+/// Tests that are run longer than in the gate.
+struct Soak {
+    name: &'static str,
+    /// Which tests, in nextest's language.
+    tests: &'static str,
+    /// What makes them long.
+    settings: &'static [(&'static str, &'static str)],
+}
+
+/// `GROUNDPLAN_SEEDS` is how many seeds a simulation takes; `GROUNDPLAN_KILLS` how often each kill
+/// is repeated; `PROPTEST_CASES` is proptest's own.
+const SOAKS: [Soak; 3] = [
+    Soak {
+        name: "simulator",
+        tests: "test(/simulat|seed/)",
+        settings: &[("GROUNDPLAN_SEEDS", "50000")],
+    },
+    Soak {
+        name: "kills",
+        tests: "test(/kill/)",
+        settings: &[("GROUNDPLAN_KILLS", "100")],
+    },
+    Soak {
+        name: "properties",
+        tests: "test(/propert|any_|random/)",
+        settings: &[("PROPTEST_CASES", "20000")],
+    },
+];
+
+/// nextest's exit code where no test matches.
+const NO_TESTS: i32 = 4;
+
+/// Runs all of them, whatever the others said.
+pub(crate) fn run(workspace: &Workspace) -> Outcome {
+    let nextest = gate_tools::find(GateTool::Nextest)?;
+    let mut lines = Vec::new();
+    let mut failed = 0_usize;
+    for soak in &SOAKS {
+        println!("=== {} ({})", soak.name, soak.tests);
+        let status = process::program(&nextest, workspace.root())
+            .args([
+                "nextest",
+                "run",
+                "--workspace",
+                "--locked",
+                "--no-fail-fast",
+            ])
+            .args(["--profile", "soak", "--filterset", soak.tests])
+            .envs(soak.settings.iter().copied())
+            .status()
+            .map_err(|error| Failure::new(format!("cannot start nextest: {error}")))?;
+        let word = match status.code() {
+            Some(0) => "ok",
+            Some(NO_TESTS) => "not run: no such test yet",
+            _ => {
+                failed += 1;
+                "FAILED"
+            }
+        };
+        lines.push(format!("  {:<12} {word}", soak.name));
+    }
+    println!("=== advisories");
+    let advisories = match deny::advisories(workspace) {
+        Ok(()) => "ok",
+        Err(_) => "not run, or found: see above",
+    };
+    lines.push(format!("  {:<12} {advisories}", "advisories"));
+    println!("\n{}", lines.join("\n"));
+    match failed {
+        0 => Ok(()),
+        count => Err(Failure::new(format!("{count} of {} failed", SOAKS.len()))),
+    }
+}

@@ -1,0 +1,31 @@
+//! The real tools, through the product's own command.
+
+use crate::{
+    failure::{Failure, Outcome},
+    process,
+    workspace::Workspace,
+};
+
+/// Gets the pinned tools into the user's cache: `groundplan tools sync`. Repeating it where they
+/// are there is quick.
+pub(crate) fn sync(workspace: &Workspace) -> Outcome {
+    let mut known = groundplan(workspace);
+    if !process::succeeds(known.args(["tools", "sync", "--help"])) {
+        return Err(Failure::new("`groundplan tools sync` does not answer")
+            .hint("`cargo run --package groundplan-cli -- tools sync` says why"));
+    }
+    process::run(groundplan(workspace).args(["tools", "sync"]))
+}
+
+fn groundplan(workspace: &Workspace) -> std::process::Command {
+    let mut command = process::cargo(workspace.root());
+    command.args([
+        "run",
+        "--quiet",
+        "--locked",
+        "--package",
+        "groundplan-cli",
+        "--",
+    ]);
+    command
+}
