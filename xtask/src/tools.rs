@@ -9,12 +9,17 @@ use crate::{
 /// Gets the pinned tools into the user's cache: `groundplan tools sync`. Repeating it where they
 /// are there is quick.
 pub(crate) fn sync(workspace: &Workspace) -> Outcome {
-    let mut known = groundplan(workspace);
-    if !process::succeeds(known.args(["tools", "sync", "--help"])) {
+    if !is_known(workspace) {
         return Err(Failure::new("`groundplan tools sync` does not answer")
             .hint("`cargo run --package groundplan-cli -- tools sync` says why"));
     }
     process::run(groundplan(workspace).args(["tools", "sync"]))
+}
+
+/// Whether the command is there and knows what it is asked for.
+fn is_known(workspace: &Workspace) -> bool {
+    let help = process::output(groundplan(workspace).args(["tools", "sync", "--help"]));
+    help.is_ok_and(|text| String::from_utf8_lossy(&text).contains("--offline"))
 }
 
 fn groundplan(workspace: &Workspace) -> std::process::Command {
