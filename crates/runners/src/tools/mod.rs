@@ -1,0 +1,28 @@
+//! The tools that steps call: where they are, and how to get them.
+//!
+//! Look-up order: the machine configuration, the [cache](cache::Cache), `PATH`. [`locate`] finds
+//! one tool fast, [`list`] says all there is to say about all of them, [`sync`] obtains the pinned
+//! versions. Nothing here prints; what takes long tells its [progress](progress::Progress).
+//!
+//! Read first: [`Search`] and [`Located`].
+
+mod bounded;
+pub mod cache;
+mod download;
+pub mod error;
+mod go_modules;
+mod locate;
+pub mod progress;
+pub mod provider;
+mod python;
+pub mod release;
+mod sync;
+mod tool;
+mod version;
+
+pub use cache::Cache;
+pub use error::ToolError;
+pub use locate::{Listed, Located, Place, Search, list, locate};
+pub use sync::{Obtained, SyncOptions, Synced, sync};
+pub use tool::{Product, Tool};
+pub use version::Version;
