@@ -7,4 +7,5 @@
 
 pub mod diagnostic;
 pub mod document;
+pub mod read;
 pub mod resolve;
