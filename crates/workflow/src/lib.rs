@@ -7,5 +7,8 @@
 
 pub mod diagnostic;
 pub mod document;
+mod fields;
+pub mod nearest;
 pub mod read;
 pub mod resolve;
+pub mod support;

@@ -1,12 +1,14 @@
 //! Reading files: text to positioned trees to typed documents, all faults at once.
 
 mod compose;
+mod documents;
 mod limits;
 mod scalar;
 mod syntax;
 mod tree;
 
 pub use compose::Tree;
+pub use documents::{Kind, ReadDocument, ReadFile, read, read_as};
 pub use limits::Limits;
 pub use tree::{Entry, Node, NodeValue, Part, Path};
 

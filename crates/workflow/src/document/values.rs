@@ -5,8 +5,9 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// A string that may be written as a number or a boolean: Argo's `AnyString`. A number keeps its
-/// JSON text (`1.10` read from YAML is already `1.1`); a list or map reads as the empty string.
+/// A string that may be written as a number or a boolean: Argo's `AnyString`. A number is printed as
+/// a double without an exponent (`1.10` read from YAML is already `1.1`); a list or map reads as the
+/// empty string.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AnyString(pub String);
 
@@ -39,7 +40,11 @@ impl<'de> Deserialize<'de> for AnyString {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(AnyString(match Value::deserialize(deserializer)? {
             Value::String(text) => text,
-            value @ (Value::Number(_) | Value::Bool(_)) => value.to_string(),
+            Value::Bool(value) => value.to_string(),
+            // Argo holds every number as a double and prints it without an exponent.
+            Value::Number(number) => number
+                .as_f64()
+                .map_or_else(|| number.to_string(), |double| double.to_string()),
             Value::Null | Value::Array(_) | Value::Object(_) => String::new(),
         }))
     }
@@ -99,4 +104,26 @@ pub struct ValueFrom {
     /// Value where the source is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<AnyString>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_printed_as_argo_prints_them() {
+        for (json, text) in [
+            ("1000", "1000"),
+            ("1.10", "1.1"),
+            ("12345678901234567890", "12345678901234567000"),
+            ("1e21", "1000000000000000000000"),
+            ("1e-7", "0.0000001"),
+            ("true", "true"),
+            ("[1, 2]", ""),
+            ("{}", ""),
+        ] {
+            let value: AnyString = serde_json::from_str(json).expect(json);
+            assert_eq!(value.as_str(), text);
+        }
+    }
 }
