@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{id::StepId, time::Timestamp};
-use groundplan_workflow::document::Template;
+use groundplan_workflow::document::{Template, Volume};
 
 /// One thing to do for a run. Performing it twice has the effect of once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,10 +29,16 @@ pub struct StepRequest {
     pub node_name: String,
     /// The `container` or `script` template, tags replaced; `outputs` says what to take.
     pub template: Template,
+    /// The volumes of the workflow that the template mounts, tags replaced; those of the template
+    /// are in it.
+    pub volumes: Vec<Volume>,
     /// Whether standard output is wanted as `outputs.result`.
     pub capture_result: bool,
-    /// When it must have ended, if ever.
+    /// When it must have ended, if ever: the deadline of the whole run.
     pub deadline: Option<Timestamp>,
+    /// Seconds it may take from its own start (`activeDeadlineSeconds` of the template); time spent
+    /// waiting for a slot does not count. The earlier of this and `deadline` ends it.
+    pub timeout_seconds: Option<i64>,
 }
 
 /// Why a leaf is asked to stop.

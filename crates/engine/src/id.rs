@@ -26,6 +26,19 @@ pub struct StepId {
     pub execution: u32,
 }
 
+impl NodeId {
+    /// The id of the node called `name` in the run called `run`.
+    pub fn of(run: &str, name: &str) -> Self {
+        if name == run {
+            return NodeId(run.to_owned());
+        }
+        let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        });
+        NodeId(format!("{run}-{hash}"))
+    }
+}
+
 impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

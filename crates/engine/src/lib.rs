@@ -7,8 +7,21 @@
 //! `decide.rs`.
 
 pub mod action;
+mod call;
+mod deadline;
+pub mod decide;
+pub mod event;
+pub mod evolve;
 pub mod id;
 pub mod input;
+mod intake;
+mod locks;
+pub mod node;
+mod outputs;
+mod pass;
 pub mod report;
+pub mod run;
+mod scope;
+mod shape;
 pub mod sync;
 pub mod time;

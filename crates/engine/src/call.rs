@@ -1,0 +1,210 @@
+//! Calling a template: its inputs are settled, its node is created, its locks are asked for, and
+//! then it begins.
+
+use crate::{
+    decide::Turn,
+    event::{After, Event, NodeCreated},
+    id::NodeId,
+    locks,
+    node::{NamedValue, NodeKind, NodePhase, dag, leaf, steps},
+    scope::{self, Processed},
+    sync::LockKey,
+};
+use groundplan_workflow::document::{Parameter, Template, TemplateKind};
+
+/// Templates may call each other so deep.
+const DEEPEST: usize = 100;
+
+/// A call of a template.
+pub(crate) struct Call {
+    /// Full name of the node.
+    pub(crate) name: String,
+    /// The step or task of the document.
+    pub(crate) call: String,
+    /// The same with the item of a fan-out; what `steps.name` and `tasks.name` stand for.
+    pub(crate) full_call: String,
+    /// The template called.
+    pub(crate) template: String,
+    /// What it is given.
+    pub(crate) arguments: Vec<Parameter>,
+    /// The node whose template calls.
+    pub(crate) boundary: Option<NodeId>,
+    /// The node that waits for this one.
+    pub(crate) parent: Option<NodeId>,
+    /// What this one comes after.
+    pub(crate) after: After,
+}
+
+/// A call that could not be carried out. Its node exists and is in error.
+#[derive(Debug)]
+pub(crate) struct CallFault {
+    pub(crate) node: NodeId,
+    pub(crate) message: String,
+}
+
+/// Calls the entry template.
+pub(crate) fn enter(turn: &mut Turn<'_>) -> Result<NodeId, CallFault> {
+    let workflow = turn.run.workflow();
+    let call = Call {
+        name: workflow.metadata.name.clone(),
+        call: String::new(),
+        full_call: String::new(),
+        template: workflow.spec.entrypoint.clone(),
+        arguments: workflow.spec.arguments.parameters.clone(),
+        boundary: None,
+        parent: None,
+        after: After::Nothing,
+    };
+    execute(turn, call)
+}
+
+/// Calls a template. The node exists afterwards, in whatever phase.
+pub(crate) fn execute(turn: &mut Turn<'_>, call: Call) -> Result<NodeId, CallFault> {
+    if depth(turn, &call) >= DEEPEST {
+        let message = "Maximum recursion depth exceeded".to_owned();
+        return Ok(create_stillborn(turn, &call, NodePhase::Error, message));
+    }
+    let prepared = prepare(turn, &call);
+    let (processed, keys) = match prepared {
+        Ok(prepared) => prepared,
+        Err(message) => {
+            let node = create_stillborn(turn, &call, NodePhase::Error, message.clone());
+            return Err(CallFault { node, message });
+        }
+    };
+    let waits = !keys.is_empty();
+    let (kind, phase) = match processed.template.kind() {
+        Some(TemplateKind::Steps) => (NodeKind::Steps, NodePhase::Running),
+        Some(TemplateKind::Dag) => (NodeKind::Dag, NodePhase::Running),
+        Some(TemplateKind::Container | TemplateKind::Script) | None => {
+            (NodeKind::Pod, NodePhase::Pending)
+        }
+    };
+    let phase = if waits { NodePhase::Pending } else { phase };
+    let inputs = processed.inputs.clone();
+    let node = create(turn, &call, kind, phase, String::new(), inputs);
+    if waits {
+        locks::ask_for_node(turn, &node, keys);
+        return Ok(node);
+    }
+    let begun = match kind {
+        NodeKind::Steps => steps::begin(turn, &node),
+        NodeKind::Dag => dag::begin(turn, &node),
+        NodeKind::Pod
+        | NodeKind::StepGroup
+        | NodeKind::TaskGroup
+        | NodeKind::Skipped
+        | NodeKind::Retry
+        | NodeKind::Suspend => leaf::begin(turn, &node, processed),
+    };
+    match begun {
+        Ok(()) => Ok(node),
+        Err(message) => Err(CallFault { node, message }),
+    }
+}
+
+fn depth(turn: &Turn<'_>, call: &Call) -> usize {
+    let mut depth = 1;
+    let mut boundary = call.boundary.clone();
+    while let Some(id) = boundary {
+        depth += 1;
+        boundary = turn.node(&id).boundary.clone();
+    }
+    depth
+}
+
+fn prepare(turn: &mut Turn<'_>, call: &Call) -> Result<(Processed, Vec<LockKey>), String> {
+    let template = template_of(turn, &call.template)?;
+    let processed = scope::process_call(turn, call, &template)?;
+    if processed.template.kind().is_none() {
+        return Err(format!("template `{}` says not what to run", call.template));
+    }
+    let keys = processed
+        .template
+        .synchronization
+        .as_ref()
+        .map(|synchronization| locks::keys_of(synchronization, turn.run.namespace()))
+        .unwrap_or_default();
+    locks::check(turn, call.parent.as_ref(), &keys)?;
+    Ok((processed, keys))
+}
+
+/// A template by name.
+pub(crate) fn template_of(turn: &Turn<'_>, name: &str) -> Result<Template, String> {
+    turn.run
+        .workflow()
+        .templates
+        .get(name)
+        .cloned()
+        .ok_or_else(|| format!("template `{name}` is not defined"))
+}
+
+/// Creates the node of a call that never runs.
+pub(crate) fn create_stillborn(
+    turn: &mut Turn<'_>,
+    call: &Call,
+    phase: NodePhase,
+    message: String,
+) -> NodeId {
+    create(turn, call, NodeKind::Skipped, phase, message, Vec::new())
+}
+
+/// Creates the node of a call.
+pub(crate) fn create(
+    turn: &mut Turn<'_>,
+    call: &Call,
+    kind: NodeKind,
+    phase: NodePhase,
+    message: String,
+    inputs: Vec<NamedValue>,
+) -> NodeId {
+    let id = turn.run.id_of(&call.name);
+    let display_name = match &call.boundary {
+        Some(boundary) => display_name(&call.name, &turn.node(boundary).name),
+        None => call.name.clone(),
+    };
+    let at = turn.now;
+    turn.record(Event::NodeCreated(Box::new(NodeCreated {
+        id: id.clone(),
+        name: call.name.clone(),
+        display_name,
+        kind,
+        phase,
+        message,
+        template_name: call.template.clone(),
+        call: call.call.clone(),
+        boundary: call.boundary.clone(),
+        parent: call.parent.clone(),
+        after: call.after.clone(),
+        inputs,
+        at,
+    })));
+    id
+}
+
+/// A node's name without that of its boundary, the group's number and the dot.
+fn display_name(name: &str, boundary: &str) -> String {
+    let rest = name.strip_prefix(boundary).unwrap_or(name);
+    let after_number = rest
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+        .filter(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit()))
+        .map_or(rest, |(_, after)| after);
+    match after_number.strip_prefix('.') {
+        Some(name) => name.to_owned(),
+        None => rest.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::display_name;
+
+    #[test]
+    fn a_display_name_is_the_name_within_the_template() {
+        assert_eq!(display_name("r.a", "r"), "a");
+        assert_eq!(display_name("r[0].a(0:x)", "r"), "a(0:x)");
+        assert_eq!(display_name("r[12]", "r"), "[12]");
+        assert_eq!(display_name("r.a[0].b", "r.a"), "b");
+    }
+}
