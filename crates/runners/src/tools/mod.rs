@@ -23,6 +23,7 @@ mod version;
 pub use cache::Cache;
 pub use error::ToolError;
 pub use locate::{Listed, Located, Place, Search, list, locate};
+pub use progress::Progress;
 pub use sync::{Obtained, SyncOptions, Synced, sync};
 pub use tool::{Product, Tool};
 pub use version::Version;
