@@ -1,5 +1,7 @@
 //! Megabytes a second of masking log-like text, with few and with many needles.
 
+#![expect(clippy::print_stdout, reason = "a bench reports on standard output")]
+
 use std::{hint::black_box, time::Instant};
 
 use groundplan_redaction::{Masker, Needles};
@@ -7,14 +9,7 @@ use groundplan_redaction::{Masker, Needles};
 fn main() {
     let line = b"module.network.aws_subnet.private[\"eu-west-1a\"]: Refreshing state... [id=subnet-0a1b]\n";
     let text = line.repeat((32 << 20) / line.len());
-    for (count, length) in [
-        (1, 20),
-        (10, 40),
-        (100, 40),
-        (1, 3200),
-        (16, 3200),
-        (40, 3200),
-    ] {
+    for (count, length) in [(1, 20), (10, 40), (100, 40), (1, 3200), (16, 3200)] {
         let built = Instant::now();
         let values = (0..count).map(|n| (format!("s{n}"), pseudo_random(n, length)));
         let Ok(needles) = Needles::new(values) else {
@@ -32,14 +27,6 @@ fn main() {
         println!(
             "{count} values of {length} bytes: {speed:.0} MB/s, built in {} ms",
             built.as_millis()
-        );
-        println!(
-            "{}",
-            std::fs::read_to_string("/proc/self/status")
-                .unwrap()
-                .lines()
-                .filter(|l| l.starts_with("VmHWM") || l.starts_with("VmRSS"))
-                .collect::<String>()
         );
     }
 }
