@@ -1,0 +1,5 @@
+//! Plans in, summaries and texts out.
+
+mod corpus;
+mod faults;
+mod summaries;
