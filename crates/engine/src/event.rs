@@ -221,6 +221,35 @@ impl Event {
 
     /// Version of the format of this kind's body.
     pub fn version(&self) -> u16 {
-        1
+        Self::NEWEST_VERSION
+    }
+
+    /// The newest version that this program can read.
+    pub const NEWEST_VERSION: u16 = 1;
+
+    /// The node that the event is about; `None` for those of the whole run.
+    pub fn node(&self) -> Option<&NodeId> {
+        match self {
+            Event::RunCreated(_)
+            | Event::RunLocksRequested { .. }
+            | Event::RunLocksWaiting { .. }
+            | Event::RunLocksGranted
+            | Event::RunLocksReleased
+            | Event::RunStarted { .. }
+            | Event::StopRequested { .. }
+            | Event::DeadlinePassed { .. }
+            | Event::RunFinished { .. } => None,
+            Event::NodeCreated(created) => Some(&created.id),
+            Event::NodeFinished(finished) => Some(&finished.node),
+            Event::NodeLocksRequested { node, .. }
+            | Event::NodeLocksWaiting { node, .. }
+            | Event::NodeLocksGranted { node }
+            | Event::NodeLocksReleased { node }
+            | Event::NodeStarted { node }
+            | Event::ExecutionRequested { node, .. }
+            | Event::ExecutionStarted { node, .. }
+            | Event::ExecutionStopRequested { node, .. }
+            | Event::ExecutionEnded { node, .. } => Some(node),
+        }
     }
 }

@@ -111,8 +111,11 @@ impl LockEvent {
 
     /// Version of the format of this kind's body.
     pub fn version(&self) -> u16 {
-        1
+        Self::NEWEST_VERSION
     }
+
+    /// The newest version that this program can read.
+    pub const NEWEST_VERSION: u16 = 1;
 }
 
 /// A set of locks that a holder has or waits for.
