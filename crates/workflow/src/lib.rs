@@ -7,8 +7,10 @@
 
 pub mod diagnostic;
 pub mod document;
+pub mod expr;
 mod fields;
 pub mod nearest;
 pub mod read;
 pub mod resolve;
 pub mod support;
+pub mod variables;
