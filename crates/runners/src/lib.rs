@@ -1,3 +1,4 @@
 //! Placeholder.
 
+pub mod doctor;
 pub mod tools;

@@ -84,8 +84,8 @@ pub fn locate(tool: Tool, search: &Search) -> Result<Located, ToolError> {
                 located.product = Product::OpenTofu;
             }
         }
-        (Tool::Tofu | Tool::Git, _) => located.ask_version(search)?,
-        (Tool::Tflint | Tool::Checkov | Tool::Bwrap, _) => {}
+        (Tool::Tofu | Tool::Git | Tool::Bwrap, _) => located.ask_version(search)?,
+        (Tool::Tflint | Tool::Checkov, _) => {}
     }
     Ok(located)
 }

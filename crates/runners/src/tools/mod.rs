@@ -27,3 +27,6 @@ pub use progress::Progress;
 pub use sync::{Obtained, SyncOptions, Synced, sync};
 pub use tool::{Product, Tool};
 pub use version::Version;
+
+pub(crate) use bounded::run as run_bounded;
+pub(crate) use locate::in_search_path;

@@ -81,6 +81,8 @@ impl Tool {
         match (self, product) {
             (Tool::Tofu, Product::Terraform) => Some(Version::new(1, 5, 0)),
             (Tool::Git, _) => Some(Version::new(2, 39, 0)),
+            // The first with `--perms`.
+            (Tool::Bwrap, _) => Some(Version::new(0, 5, 0)),
             _ => None,
         }
     }

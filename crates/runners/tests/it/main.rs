@@ -1,3 +1,4 @@
 //! Integration tests of the runners.
 
+mod doctor;
 mod tools;
