@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::expr::scope::likeness;
+use crate::nearest::nearest;
 
 /// Where a text stands, as far as it decides what variables it may use. Kinds add up: a script
 /// sees what every text sees and what a template sees.
@@ -140,7 +140,7 @@ pub fn is_known(name: &str, places: &[Place], names: &Names) -> Known {
         return Known::Yes;
     }
     Known::No {
-        nearest: nearest(name, known.iter().map(String::as_str)),
+        nearest: nearest(name, known.iter().map(String::as_str)).map(str::to_owned),
     }
 }
 
@@ -152,20 +152,6 @@ pub fn catalogue(places: &[Place], names: &Names) -> BTreeSet<String> {
     }
     known.names
 }
-
-/// The nearest of some names, where one is near enough to be meant.
-pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<String> {
-    let mut best: Option<(f64, &str)> = None;
-    for candidate in known {
-        let likeness = likeness(name, candidate);
-        if likeness > best.map_or(NEAR_ENOUGH, |(best, _)| best) {
-            best = Some((likeness, candidate));
-        }
-    }
-    best.map(|(_, name)| name.to_owned())
-}
-
-const NEAR_ENOUGH: f64 = 0.6;
 
 /// Names that only a run can confirm.
 fn depends_on_run(name: &str, place: Place, names: &Names) -> bool {
