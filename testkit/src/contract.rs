@@ -3,6 +3,9 @@
 //! Each suite is a list of cases, async functions that take a fixture. [`store_contract!`] and its
 //! like make a test of every case, so that a failure names what does not hold.
 
+pub mod blobs;
+pub mod logs;
+pub mod secrets;
 pub mod store;
 
 /// Makes a `#[tokio::test]` of every case of a suite. Used by the macros of the suites.

@@ -50,8 +50,12 @@ impl Blobs for MemoryBlobs {
     async fn delete_unreferenced(
         &self,
         referenced: &[Digest],
-        _before: Timestamp,
+        before: Timestamp,
     ) -> PortResult<u64> {
+        // Blobs here are as old as time.
+        if before <= Timestamp(0) {
+            return Ok(0);
+        }
         let mut blobs = locked(&self.blobs);
         let before = blobs.len();
         blobs.retain(|digest, _| referenced.contains(digest));
@@ -73,7 +77,16 @@ impl LogSource for MemoryLog {
 /// Closed logs in memory.
 #[derive(Debug, Default)]
 pub struct MemoryLogs {
-    logs: Mutex<BTreeMap<StepId, Vec<LogFrame>>>,
+    /// In the order they were closed.
+    logs: Mutex<Vec<(StepId, Vec<LogFrame>)>>,
+}
+
+impl MemoryLogs {
+    fn frames(&self, step: &StepId) -> Option<Vec<LogFrame>> {
+        let logs = locked(&self.logs);
+        let found = logs.iter().find(|(closed, _)| closed == step);
+        found.map(|(_, frames)| frames.clone())
+    }
 }
 
 fn record_of(step: &StepId, frames: &[LogFrame]) -> LogRecord {
@@ -96,20 +109,22 @@ impl Logs for MemoryLogs {
             frames.extend(more);
         }
         let mut logs = locked(&self.logs);
-        let frames = logs.entry(step.clone()).or_insert(frames);
-        Ok(record_of(step, frames))
+        let closed = logs.iter().find(|(closed, _)| closed == step);
+        let record = record_of(step, closed.map_or(&frames, |(_, first)| first));
+        if closed.is_none() {
+            logs.push((step.clone(), frames));
+        }
+        Ok(record)
     }
 
     async fn record(&self, step: &StepId) -> PortResult<Option<LogRecord>> {
-        Ok(locked(&self.logs)
-            .get(step)
-            .map(|frames| record_of(step, frames)))
+        let frames = self.frames(step);
+        Ok(frames.map(|frames| record_of(step, &frames)))
     }
 
     async fn read(&self, step: &StepId, offset: u64) -> PortResult<Box<dyn LogSource>> {
-        let frames = locked(&self.logs)
-            .get(step)
-            .cloned()
+        let frames = self
+            .frames(step)
             .ok_or_else(|| PortError::new(ErrorKind::NotFound, format!("no log of `{step}`")))?;
         let mut skip = usize::try_from(offset).unwrap_or(usize::MAX);
         let frames = frames
@@ -125,6 +140,10 @@ impl Logs for MemoryLogs {
     }
 
     async fn search(&self, needle: &str, limit: usize) -> PortResult<Vec<LogHit>> {
+        if needle.is_empty() || needle.contains('\n') {
+            let said = "a search needs a text within one line";
+            return Err(PortError::new(ErrorKind::Invalid, said));
+        }
         let mut hits = Vec::new();
         for (step, frames) in locked(&self.logs).iter() {
             let bytes: Vec<u8> = frames
@@ -147,7 +166,7 @@ impl Logs for MemoryLogs {
     }
 
     async fn delete(&self, step: &StepId) -> PortResult<()> {
-        locked(&self.logs).remove(step);
+        locked(&self.logs).retain(|(closed, _)| closed != step);
         Ok(())
     }
 }
@@ -190,7 +209,11 @@ impl Secrets for MemorySecrets {
         if found.is_empty() {
             return Err(PortError::new(
                 ErrorKind::NotFound,
-                format!("no secret `{}`", reference.name),
+                format!(
+                    "no key `{}` of secret `{}`",
+                    reference.key.as_deref().unwrap_or("*"),
+                    reference.name
+                ),
             ));
         }
         Ok(found)
