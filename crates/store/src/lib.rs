@@ -7,11 +7,19 @@
 
 pub mod owner;
 
+mod blobs;
 mod database;
 mod directory;
 mod failure;
+mod key;
+mod logs;
+mod secrets;
 mod sqlite;
 
+pub use blobs::BlobStore;
 pub use database::Database;
 pub use directory::DataDirectory;
+pub use key::installation_key;
+pub use logs::LogArchive;
+pub use secrets::FileSecrets;
 pub use sqlite::Sqlite;

@@ -20,6 +20,8 @@ mod lease;
 mod load;
 mod runs;
 
+pub(crate) use aggregate::{signed, unsigned};
+
 /// A [`Store`] on the database of a data directory. Other processes may use the same one.
 #[derive(Clone, Debug)]
 pub struct Sqlite {

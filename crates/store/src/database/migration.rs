@@ -11,7 +11,11 @@ use crate::failure::Failure;
 const APPLICATION_ID: i32 = 0x4750_4c4e;
 
 /// All changes; the position gives the number, from 1. Never edit one that was released.
-const MIGRATIONS: &[&str] = &[include_str!("../../migrations/0001_journal.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../migrations/0001_journal.sql"),
+    include_str!("../../migrations/0002_logs.sql"),
+    include_str!("../../migrations/0003_secrets.sql"),
+];
 
 /// Brings the tables to this version's format. The caller has begun a transaction.
 pub(super) fn migrate(connection: &Connection, database: &Path) -> Result<(), Failure> {

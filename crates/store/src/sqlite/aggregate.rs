@@ -47,11 +47,11 @@ pub(super) fn find_or_make(db: &Connection, aggregate: &AggregateId) -> Result<R
 }
 
 /// SQLite's integers have a sign; no counter of ours comes near the end.
-pub(super) fn signed(number: u64) -> i64 {
+pub(crate) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// A counter that was stored with [`signed`].
-pub(super) fn unsigned(number: i64) -> u64 {
+pub(crate) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }

@@ -21,10 +21,13 @@ impl OnDisk {
         }
     }
 
+    pub(crate) fn data(&self) -> DataDirectory {
+        DataDirectory::open(&self.directory.path().join("data")).unwrap()
+    }
+
     /// Its own connections and writer, as another process has them.
     pub(crate) fn database(&self) -> Database {
-        let directory = DataDirectory::open(&self.directory.path().join("data")).unwrap();
-        Database::open(&directory).unwrap()
+        Database::open(&self.data()).unwrap()
     }
 }
 
