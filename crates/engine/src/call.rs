@@ -38,8 +38,32 @@ pub(crate) struct Call {
 /// A call that could not be carried out. Its node exists and is in error.
 #[derive(Debug)]
 pub(crate) struct CallFault {
-    pub(crate) node: NodeId,
     pub(crate) message: String,
+}
+
+/// The message of a node that could not be run: a DAG says which task it was.
+fn shown_fault(turn: &Turn<'_>, boundary: Option<&NodeId>, name: &str, message: &str) -> String {
+    match boundary {
+        Some(boundary) if turn.node(boundary).kind == NodeKind::Dag => {
+            format!("task '{name}' errored: {message}")
+        }
+        Some(_) | None => message.to_owned(),
+    }
+}
+
+impl Turn<'_> {
+    /// Ends a called node in error, and keeps the message for whoever called.
+    pub(crate) fn fail_call(&mut self, id: &NodeId, message: String) {
+        let node = self.node(id);
+        let shown = shown_fault(self, node.boundary.as_ref(), &node.name, &message);
+        self.fail_node(id, shown);
+        self.faults.insert(id.clone(), message);
+    }
+
+    /// Why a node could not be run, if that turned out in this turn.
+    pub(crate) fn take_fault(&mut self, id: &NodeId) -> Option<String> {
+        self.faults.remove(id)
+    }
 }
 
 /// Calls the entry template.
@@ -68,8 +92,9 @@ pub(crate) fn execute(turn: &mut Turn<'_>, call: Call) -> Result<NodeId, CallFau
     let (processed, keys) = match prepared {
         Ok(prepared) => prepared,
         Err(message) => {
-            let node = create_stillborn(turn, &call, NodePhase::Error, message.clone());
-            return Err(CallFault { node, message });
+            let shown = shown_fault(turn, call.boundary.as_ref(), &call.name, &message);
+            create_stillborn(turn, &call, NodePhase::Error, shown);
+            return Err(CallFault { message });
         }
     };
     let waits = !keys.is_empty();
@@ -87,19 +112,16 @@ pub(crate) fn execute(turn: &mut Turn<'_>, call: Call) -> Result<NodeId, CallFau
         locks::ask_for_node(turn, &node, keys);
         return Ok(node);
     }
-    let begun = match kind {
-        NodeKind::Steps => steps::begin(turn, &node),
-        NodeKind::Dag => dag::begin(turn, &node),
-        NodeKind::Pod
-        | NodeKind::StepGroup
-        | NodeKind::TaskGroup
-        | NodeKind::Skipped
-        | NodeKind::Retry
-        | NodeKind::Suspend => leaf::begin(turn, &node, processed),
-    };
-    match begun {
-        Ok(()) => Ok(node),
-        Err(message) => Err(CallFault { node, message }),
+    match processed.template.kind() {
+        Some(TemplateKind::Steps) => steps::begin(turn, &node),
+        Some(TemplateKind::Dag) => dag::begin(turn, &node),
+        Some(TemplateKind::Container | TemplateKind::Script) | None => {
+            leaf::begin(turn, &node, processed.template);
+        }
+    }
+    match turn.take_fault(&node) {
+        None => Ok(node),
+        Some(message) => Err(CallFault { message }),
     }
 }
 

@@ -1,6 +1,9 @@
 //! What follows from what happened: the facts to record and the things to do.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use crate::{
     action::Action, event::Event, evolve::evolve, id::NodeId, input::Input, intake, node::NodeKind,
@@ -86,7 +89,11 @@ pub(crate) struct Turn<'a> {
     /// Whether something changed at or below the root.
     pub(crate) root_touched: bool,
     /// Why the entry template could not be run, where that is so.
-    pub(crate) entry_error: Option<String>,
+    pub(crate) entry_fault: Option<String>,
+    /// Called nodes that could not be run, and why.
+    pub(crate) faults: BTreeMap<NodeId, String>,
+    /// What every template knows, once somebody asked.
+    pub(crate) globals: Option<Rc<MapScope>>,
 }
 
 impl<'a> Turn<'a> {
@@ -97,7 +104,9 @@ impl<'a> Turn<'a> {
             decision: Decision::default(),
             touched: BTreeMap::new(),
             root_touched: false,
-            entry_error: None,
+            entry_fault: None,
+            faults: BTreeMap::new(),
+            globals: None,
         }
     }
 
@@ -165,7 +174,16 @@ impl<'a> Turn<'a> {
         }
         let template = parent.template_name.clone();
         let shape = self.run.shape(&template);
-        shape.task(&call).map_or(sequence, |task| shape.rank(task))
+        shape
+            .task(&call)
+            .and_then(|task| shape.rank(task))
+            .unwrap_or(sequence)
+    }
+
+    /// Where a walk would meet the next changed node below this one.
+    pub(crate) fn first_touched(&self, parent: &NodeId) -> Option<u32> {
+        let below = self.touched.get(parent)?;
+        below.first().map(|(order, _)| *order)
     }
 
     /// The next changed node below this one, in the order of a walk.

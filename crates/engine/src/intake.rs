@@ -8,7 +8,7 @@ use crate::{
     id::StepId,
     input::{Input, NewRun},
     locks,
-    node::{Execution, NodeKind, leaf},
+    node::{Execution, NodeKind, NodePhase, leaf},
     outputs,
     report::{StepEnd, StepReport},
     time::Timestamp,
@@ -143,13 +143,13 @@ fn take_end(turn: &mut Turn<'_>, step: &StepId, execution: &Execution, end: &Ste
     });
     let (mut phase, mut message) = leaf::phase_of(end);
     let mut outputs = leaf::outputs_of(end);
-    match outputs::of_leaf(turn.run.node_ref(&step.node), end) {
-        Ok(parameters) => outputs.parameters = parameters,
-        Err(missing) if !phase.is_failure() => {
-            phase = crate::node::NodePhase::Error;
-            message = missing;
-        }
-        Err(_) => {}
+    let (parameters, missing) = outputs::of_leaf(turn, &step.node, end);
+    outputs.parameters = parameters;
+    if let Some(missing) = missing
+        && phase == NodePhase::Succeeded
+    {
+        phase = NodePhase::Error;
+        message = missing;
     }
     turn.record(Event::NodeFinished(Box::new(NodeFinished {
         node: step.node.clone(),

@@ -1,19 +1,121 @@
 //! What nodes give: taken from files for leaves, gathered from below for steps and DAGs.
 
 use crate::{
-    node::{NamedValue, Node},
+    decide::Turn,
+    id::NodeId,
+    node::{NamedValue, NodeOutputs},
     report::StepEnd,
+    scope::{self, producers},
+};
+use groundplan_workflow::{
+    document::{Parameter, ValueFrom},
+    expr::{
+        scope::{Layered, Scope},
+        tags,
+    },
 };
 
-/// The output parameters of a leaf, in the order of its template; `Err` names the first that is
-/// missing without a default.
-pub(crate) fn of_leaf(_node: &Node, end: &StepEnd) -> Result<Vec<NamedValue>, String> {
-    Ok(end
-        .parameters
-        .iter()
-        .map(|(name, value)| NamedValue {
-            name: name.clone(),
-            value: value.clone(),
-        })
-        .collect())
+/// The output parameters of a leaf, in the order of its template. What is missing without a default
+/// is left out and named in the second value.
+pub(crate) fn of_leaf(
+    turn: &mut Turn<'_>,
+    id: &NodeId,
+    end: &StepEnd,
+) -> (Vec<NamedValue>, Option<String>) {
+    let template = turn
+        .run
+        .workflow()
+        .templates
+        .get(&turn.node(id).template_name);
+    let declared = template
+        .map(|template| template.outputs.parameters.clone())
+        .unwrap_or_default();
+    let mut outputs = Vec::new();
+    let mut missing = None;
+    for output in declared {
+        let value = match end.parameters.get(&output.name) {
+            Some(value) => Some(value.clone()),
+            None => fallback(turn, id, &output),
+        };
+        match value {
+            Some(value) => outputs.push(NamedValue {
+                name: output.name,
+                value,
+            }),
+            None if missing.is_none() => {
+                missing = Some(format!(
+                    "output parameter `{}` was not written and has no default",
+                    output.name
+                ));
+            }
+            None => {}
+        }
+    }
+    (outputs, missing)
+}
+
+/// The value of an output that no file gave.
+fn fallback(turn: &mut Turn<'_>, id: &NodeId, output: &Parameter) -> Option<String> {
+    let text = match &output.value_from {
+        Some(from) => from.default.as_ref(),
+        None => output.value.as_ref(),
+    }?;
+    if !tags::has_tags(text.as_str()) {
+        return Some(text.0.clone());
+    }
+    let frame = scope::frame_of(turn, id);
+    frame.replaced(&text.0).ok()
+}
+
+/// The outputs of a `Steps` or `DAG` node, from what happened below it.
+pub(crate) fn of_container(turn: &mut Turn<'_>, id: &NodeId) -> Result<NodeOutputs, String> {
+    let template = crate::call::template_of(turn, &turn.node(id).template_name)?;
+    if template.outputs.parameters.is_empty() {
+        return Ok(NodeOutputs::default());
+    }
+    let frame = scope::frame_of(turn, id);
+    let declared: Vec<Parameter> = frame.replaced(&template.outputs.parameters)?;
+    let all = scope::Mentions::Any;
+    let produced = match &template.steps {
+        Some(groups) => producers::of_steps(turn, id, groups.len(), &all)?,
+        None => producers::of_tasks(turn, id, None, &all)?,
+    };
+    let inputs = frame.inputs();
+    let known = Layered::new([inputs as &dyn Scope, &produced]);
+    let mut parameters = Vec::with_capacity(declared.len());
+    for output in declared {
+        let from = output
+            .value_from
+            .as_ref()
+            .ok_or("output parameters must have a valueFrom specified")?;
+        let value = match value_of(from, &known, &frame) {
+            Ok(value) => value,
+            Err(fault) => match &from.default {
+                Some(default) => default.0.clone(),
+                None => return Err(fault),
+            },
+        };
+        parameters.push(NamedValue {
+            name: output.name,
+            value,
+        });
+    }
+    Ok(NodeOutputs {
+        parameters,
+        ..NodeOutputs::default()
+    })
+}
+
+fn value_of(from: &ValueFrom, known: &dyn Scope, frame: &scope::Frame) -> Result<String, String> {
+    if let Some(expression) = from.expression.as_ref().filter(|text| !text.is_empty()) {
+        return tags::value_of_expression(expression, known, frame.moment())
+            .map_err(|fault| fault.to_string());
+    }
+    match from.parameter.as_ref().filter(|text| !text.is_empty()) {
+        Some(parameter) => tags::resolve(parameter, known, frame.moment())
+            .map_err(|fault| fault.to_string())?
+            .to_inserted()
+            .map_err(|fault| fault.to_string()),
+        None => Ok(String::new()),
+    }
 }

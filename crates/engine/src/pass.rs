@@ -25,6 +25,9 @@ pub(crate) fn go(turn: &mut Turn<'_>) {
         {
             let root = root.id.clone();
             visit(turn, &root);
+            if let Some(fault) = turn.take_fault(&root) {
+                turn.entry_fault = Some(fault);
+            }
         }
         end(turn);
     }
@@ -43,7 +46,7 @@ fn begin(turn: &mut Turn<'_>) {
             turn.record(Event::RunStarted { at, deadline });
             deadline::check(turn);
             if let Err(fault) = call::enter(turn) {
-                turn.entry_error = Some(fault.message);
+                turn.entry_fault = Some(fault.message);
             }
         }
     }
@@ -69,7 +72,7 @@ fn end(turn: &mut Turn<'_>) {
         | NodePhase::Running => (RunPhase::Succeeded, String::new()),
     };
     let failed = phase != RunPhase::Succeeded;
-    let message = match turn.entry_error.take() {
+    let message = match turn.entry_fault.take() {
         Some(fault) => format!("error in entry template execution: {fault}"),
         None if failed && turn.run.stop_requested_at.is_some() => STOPPED.to_owned(),
         None => message,

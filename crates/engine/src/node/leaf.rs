@@ -8,23 +8,19 @@ use crate::{
     id::{NodeId, StepId},
     node::{NodeOutputs, NodePhase},
     report::{StepEnd, StepOutcome},
-    scope::{self, Processed},
+    scope,
 };
 use groundplan_workflow::document::{Container, IntOrString, Template};
 
 /// Starts a leaf whose node was created just now.
-pub(crate) fn begin(turn: &mut Turn<'_>, id: &NodeId, processed: Processed) -> Result<(), String> {
+pub(crate) fn begin(turn: &mut Turn<'_>, id: &NodeId, template: Template) {
     if let Some(message) = deadline::nothing_starts(turn.run) {
         let message = Some(message.to_owned());
         turn.finish_node(id, NodePhase::Failed, message, NodeOutputs::default());
-        return Ok(());
+        return;
     }
-    match request(turn, id, processed.template) {
-        Ok(()) => Ok(()),
-        Err(message) => {
-            turn.fail_node(id, message.clone());
-            Err(message)
-        }
+    if let Err(message) = request(turn, id, template) {
+        turn.fail_call(id, message);
     }
 }
 
@@ -34,11 +30,8 @@ pub(crate) fn visit(turn: &mut Turn<'_>, id: &NodeId) {
         return;
     }
     match scope::process_again(turn, id) {
-        Ok(processed) => {
-            // A fault is in the node already; nobody above needs more than its phase.
-            let _ = begin(turn, id, processed);
-        }
-        Err(message) => turn.fail_node(id, message),
+        Ok(processed) => begin(turn, id, processed.template),
+        Err(message) => turn.fail_call(id, message),
     }
 }
 
