@@ -7,6 +7,7 @@
 
 pub mod clock;
 pub mod contract;
+pub mod engine;
 pub mod memory;
 pub mod memory_store;
 pub mod scripted_runner;

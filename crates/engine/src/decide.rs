@@ -9,6 +9,7 @@ use crate::{
     action::Action, event::Event, evolve::evolve, id::NodeId, input::Input, intake, node::NodeKind,
     pass, run::Run, sync::LockRequest, time::Timestamp,
 };
+use groundplan_workflow::expr::scope::MapScope;
 
 /// What one turn of a run comes to.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -80,12 +80,20 @@ impl TemplateShape {
             .enumerate()
             .map(|(place, task)| (task.name.clone(), place))
             .collect();
-        let logic: Vec<_> = dag.tasks.iter().map(|task| logic_of(task, &places)).collect();
+        let logic: Vec<_> = dag
+            .tasks
+            .iter()
+            .map(|task| logic_of(task, &places))
+            .collect();
         let mut dependents = vec![Vec::new(); dag.tasks.len()];
         let mut dependencies = vec![Vec::new(); dag.tasks.len()];
         for (place, logic) in logic.iter().enumerate() {
             let Ok(logic) = logic else { continue };
-            for dependency in logic.names().into_iter().filter_map(|name| places.get(name)) {
+            for dependency in logic
+                .names()
+                .into_iter()
+                .filter_map(|name| places.get(name))
+            {
                 dependencies[place].push(*dependency);
                 dependents[*dependency].push(place);
             }

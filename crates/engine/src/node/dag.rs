@@ -271,7 +271,9 @@ fn verdict(
         }
     };
     let state = |name: &str| {
-        let found = states.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
+        let found = states
+            .binary_search_by(|(known, _)| (*known).cmp(name))
+            .ok()?;
         states[found].1.as_ref()
     };
     Ok(logic.decide(forgiven, state))

@@ -107,7 +107,11 @@ pub(crate) fn spread<T: Callable>(
         let written = call.with_items().iter();
         written.map(|item| items::Item::from(&item.0)).collect()
     };
-    let mode = if is_skipped { Mode::Allow } else { Mode::Forbid };
+    let mode = if is_skipped {
+        Mode::Allow
+    } else {
+        Mode::Forbid
+    };
     let body = scope::encode(&call.without_items())?;
     let outer = frame.outer().with(produced);
     list.iter()
@@ -130,7 +134,10 @@ fn spread_one<T: Callable>(
     scope::replace(&mut value, &outer.with(&item_scope), mode, frame.moment())?;
     // Neither the name nor the template depends on the item.
     if let Some(map) = value.as_object_mut() {
-        map.insert("template".to_owned(), Json::String(call.template().to_owned()));
+        map.insert(
+            "template".to_owned(),
+            Json::String(call.template().to_owned()),
+        );
         map.insert("name".to_owned(), Json::String(call.name().to_owned()));
     }
     Ok(Spread {

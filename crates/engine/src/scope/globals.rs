@@ -52,7 +52,10 @@ fn globals_of(run: &Run, now: Timestamp) -> MapScope {
     scope.set("workflow.namespace", run.namespace());
     scope.set("workflow.uid", new.uid.as_str());
     scope.set("workflow.mainEntrypoint", spec.entrypoint.as_str());
-    scope.set("workflow.serviceAccountName", spec.service_account_name.as_str());
+    scope.set(
+        "workflow.serviceAccountName",
+        spec.service_account_name.as_str(),
+    );
     scope.set("workflow.status", run.phase().as_str());
     scope.set("workflow.duration", duration_of(run, now));
     if let Some(priority) = spec.priority {
@@ -97,7 +100,7 @@ fn duration_of(run: &Run, now: Timestamp) -> String {
 
 fn set_creation_time(scope: &mut MapScope, created_at: Timestamp) {
     const NAME: &str = "workflow.creationTimestamp";
-    let time = instant(Timestamp(created_at.seconds() * 1000)).to_zoned(jiff::tz::TimeZone::UTC);
+    let time = instant(Timestamp(created_at.seconds() * 1000));
     scope.set(NAME, rfc3339(created_at));
     scope.set(format!("{NAME}.RFC3339"), rfc3339(created_at));
     scope.set(format!("{NAME}.s"), created_at.seconds().to_string());

@@ -247,10 +247,15 @@ fn parameter_of(input: &NamedValue) -> Parameter {
 
 fn add_output_paths(frame: &mut Frame, template: &Template) {
     for output in &template.outputs.parameters {
-        if let Some(path) = output.value_from.as_ref().and_then(|from| from.path.as_ref()) {
-            frame
-                .inputs
-                .set(format!("outputs.parameters.{}.path", output.name), path.as_str());
+        if let Some(path) = output
+            .value_from
+            .as_ref()
+            .and_then(|from| from.path.as_ref())
+        {
+            frame.inputs.set(
+                format!("outputs.parameters.{}.path", output.name),
+                path.as_str(),
+            );
         }
     }
 }
@@ -356,6 +361,11 @@ pub(crate) fn resolve<T: Callable>(
         tags::absent_reference(text, &scope).is_none()
     });
     let mut value = encode(&call)?;
-    replace(&mut value, &scope, Mode::Strict(MUST_RESOLVE), frame.moment())?;
+    replace(
+        &mut value,
+        &scope,
+        Mode::Strict(MUST_RESOLVE),
+        frame.moment(),
+    )?;
     decode(value)
 }

@@ -136,9 +136,15 @@ fn template_of<'a>(turn: &'a Turn<'_>, node: &Node) -> Option<&'a Template> {
 fn add_skipped(scope: &mut MapScope, prefix: &str, template: Option<&Template>) {
     scope.set_absent(format!("{prefix}.outputs.result"));
     scope.set_absent(format!("{prefix}.exitCode"));
-    for output in template.iter().flat_map(|template| &template.outputs.parameters) {
+    for output in template
+        .iter()
+        .flat_map(|template| &template.outputs.parameters)
+    {
         let name = format!("{prefix}.outputs.parameters.{}", output.name);
-        let default = output.value_from.as_ref().and_then(|from| from.default.as_ref());
+        let default = output
+            .value_from
+            .as_ref()
+            .and_then(|from| from.default.as_ref());
         match default {
             Some(default) => scope.set(name, default.as_str()),
             None => scope.set_absent(name),
