@@ -16,7 +16,7 @@ use groundplan_engine::{
     run::Run,
     time::Timestamp,
 };
-use groundplan_ports::store::{AggregateId, Committed, Lease, Revision, Settlement, Wanted};
+use groundplan_ports::store::{AggregateId, Committed, Lease, Owner, Revision, Settlement, Wanted};
 use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
     task::JoinHandle,
@@ -407,6 +407,20 @@ fn stopped_before_start(at: Timestamp) -> StepReport {
 }
 
 impl Controller {
+    /// Who holds a lease of a run that has not run out; that process may have died since.
+    pub async fn driver(&self, run: &RunId) -> Result<Option<Owner>, Error> {
+        let lease = self
+            .ports
+            .store
+            .lease(&aggregate_of(run))
+            .await
+            .doing(|| format!("cannot read the lease of run `{run}`"))?;
+        let now = self.ports.clock.now();
+        Ok(lease
+            .filter(|lease| lease.until > now)
+            .map(|lease| lease.owner))
+    }
+
     async fn take_lease(&self, id: &RunId, aggregate: &AggregateId) -> Result<Lease, Error> {
         let store = &self.ports.store;
         let claimed = store
