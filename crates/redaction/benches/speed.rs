@@ -1,6 +1,7 @@
 //! Megabytes a second of masking log-like text, with few and with many needles.
 
 #![expect(clippy::print_stdout, reason = "a bench reports on standard output")]
+#![expect(clippy::disallowed_types, reason = "a bench takes the time")]
 
 use std::{hint::black_box, time::Instant};
 

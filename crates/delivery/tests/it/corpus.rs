@@ -1,5 +1,8 @@
 //! Plans of public repositories with facts that others computed from them.
 
+#![expect(clippy::disallowed_methods, reason = "tests read their data")]
+#![expect(clippy::print_stderr, reason = "tests say what does not run")]
+
 use std::{
     fs,
     path::{Path, PathBuf},
