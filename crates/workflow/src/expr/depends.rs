@@ -136,8 +136,8 @@ enum Tree {
     Operand(usize),
     Literal(bool),
     Not(Box<Tree>),
-    And(Box<Tree>, Box<Tree>),
-    Or(Box<Tree>, Box<Tree>),
+    All(Vec<Tree>),
+    Any(Vec<Tree>),
     Equal(Box<Tree>, Box<Tree>),
     Choose(Box<Tree>, Box<Tree>, Box<Tree>),
 }
@@ -249,31 +249,26 @@ impl Depends {
 
     /// The logic of a `dependencies` list: every one went well.
     pub fn all_of<S: AsRef<str>>(names: &[S]) -> Depends {
-        let mut depends = Depends {
-            text: String::new(),
-            tree: Tree::Literal(true),
-            operands: Vec::new(),
-        };
-        for name in names {
-            if !depends.operands.is_empty() {
-                depends.text.push_str(" && ");
+        let mut text = String::new();
+        let mut operands = Vec::with_capacity(names.len());
+        for name in names.iter().map(AsRef::as_ref) {
+            if !operands.is_empty() {
+                text.push_str(" && ");
             }
-            let operand = Operand {
-                name: name.as_ref().to_owned(),
+            operands.push(Operand {
+                name: name.to_owned(),
                 result: None,
-                offset: depends.text.len(),
-                length: name.as_ref().len(),
-            };
-            depends.text.push_str(name.as_ref());
-            let leaf = Tree::Operand(depends.operands.len());
-            depends.tree = if depends.operands.is_empty() {
-                leaf
-            } else {
-                Tree::And(Box::new(depends.tree), Box::new(leaf))
-            };
-            depends.operands.push(operand);
+                offset: text.len(),
+                length: name.len(),
+            });
+            text.push_str(name);
         }
-        depends
+        let tree = Tree::All((0..operands.len()).map(Tree::Operand).collect());
+        Depends {
+            text,
+            tree,
+            operands,
+        }
     }
 
     /// The text as written; for a list, its names joined by `&&`.
@@ -374,8 +369,8 @@ impl Tree {
             Tree::Operand(index) => holds[*index],
             Tree::Literal(value) => *value,
             Tree::Not(inner) => !inner.evaluate(holds),
-            Tree::And(left, right) => left.evaluate(holds) && right.evaluate(holds),
-            Tree::Or(left, right) => left.evaluate(holds) || right.evaluate(holds),
+            Tree::All(parts) => parts.iter().all(|part| part.evaluate(holds)),
+            Tree::Any(parts) => parts.iter().any(|part| part.evaluate(holds)),
             Tree::Equal(left, right) => left.evaluate(holds) == right.evaluate(holds),
             Tree::Choose(condition, yes, no) => {
                 if condition.evaluate(holds) {

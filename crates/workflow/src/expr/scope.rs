@@ -1,6 +1,7 @@
 //! What dotted names mean: present, absent as an optional, or unknown.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use serde_json::Value;
 
@@ -25,6 +26,16 @@ pub trait Scope {
     /// Calls `visit` for every name that is not [`Lookup::Missing`]; a name that several layers
     /// know may come more than once, the deciding one last.
     fn visit(&self, visit: &mut dyn FnMut(&str, Lookup<'_>));
+
+    /// Calls `visit` for `root` and every name below it (`root.…`).
+    fn visit_below(&self, root: &str, visit: &mut dyn FnMut(&str, Lookup<'_>)) {
+        self.visit(&mut |name, lookup| {
+            let rest = name.strip_prefix(root);
+            if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.')) {
+                visit(name, lookup);
+            }
+        });
+    }
 }
 
 /// A value of a [`MapScope`].
@@ -124,6 +135,20 @@ impl Scope for MapScope {
             visit(name, entry.lookup());
         }
     }
+
+    fn visit_below(&self, root: &str, visit: &mut dyn FnMut(&str, Lookup<'_>)) {
+        if let Some(entry) = self.entries.get(root) {
+            visit(root, entry.lookup());
+        }
+        let prefix = format!("{root}.");
+        let from = (Bound::Included(prefix.as_str()), Bound::Unbounded);
+        for (name, entry) in self.entries.range::<str, _>(from) {
+            if !name.starts_with(&prefix) {
+                break;
+            }
+            visit(name, entry.lookup());
+        }
+    }
 }
 
 /// Scopes one over the other; borrowed, so that layering costs nothing.
@@ -172,6 +197,12 @@ impl Scope for Layered<'_> {
     fn visit(&self, visit: &mut dyn FnMut(&str, Lookup<'_>)) {
         for layer in &self.layers {
             layer.visit(visit);
+        }
+    }
+
+    fn visit_below(&self, root: &str, visit: &mut dyn FnMut(&str, Lookup<'_>)) {
+        for layer in &self.layers {
+            layer.visit_below(root, visit);
         }
     }
 }

@@ -96,7 +96,8 @@ pub enum Mode<'a> {
     /// It is an error.
     Forbid,
     /// It is an error if its name begins with one of these words (`steps`, `tasks`, `item`) and a
-    /// dot or nothing after it; otherwise it stays.
+    /// dot or nothing after it; otherwise it stays. Output artifacts of steps and tasks stay as
+    /// well: they are resolved apart from texts.
     Strict(&'a [&'a str]),
 }
 
@@ -105,6 +106,7 @@ impl Mode<'_> {
         match self {
             Mode::Allow => false,
             Mode::Forbid => true,
+            Mode::Strict(_) if name.contains(".outputs.artifacts.") => false,
             Mode::Strict(words) => words.iter().any(|word| {
                 name.strip_prefix(word)
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))

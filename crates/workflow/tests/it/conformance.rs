@@ -1,5 +1,10 @@
 //! The conformance tables of the small languages, read from `../shared` where it is.
 
+#![expect(
+    clippy::print_stderr,
+    reason = "a score, and what did not run, are for people"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -13,6 +18,10 @@ use serde_json::{Value as Json, json};
 /// One row of a table by column name.
 type Row = BTreeMap<String, String>;
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the tables lie beside the workspace"
+)]
 fn table(name: &str) -> Option<Vec<Row>> {
     let shared = match std::env::var_os("GROUNDPLAN_SHARED") {
         Some(path) => PathBuf::from(path),

@@ -103,33 +103,34 @@ impl Parser<'_> {
     }
 
     fn either(&mut self) -> Result<Tree, DependsError> {
-        let mut left = self.both()?;
+        let mut parts = vec![self.both()?];
         while self.take("||") || self.take_word("or") {
-            left = Tree::Or(Box::new(left), Box::new(self.both()?));
+            parts.push(self.both()?);
         }
-        Ok(left)
+        Ok(joined(parts, Tree::Any))
     }
 
     fn both(&mut self) -> Result<Tree, DependsError> {
-        let mut left = self.compared()?;
+        let mut parts = vec![self.compared()?];
         while self.take("&&") || self.take_word("and") {
-            left = Tree::And(Box::new(left), Box::new(self.compared()?));
+            parts.push(self.compared()?);
         }
-        Ok(left)
+        Ok(joined(parts, Tree::All))
     }
 
     fn compared(&mut self) -> Result<Tree, DependsError> {
-        let mut left = self.single()?;
-        loop {
-            if self.take("==") {
-                left = Tree::Equal(Box::new(left), Box::new(self.single()?));
-            } else if self.take("!=") {
-                let right = self.single()?;
-                left = Tree::Not(Box::new(Tree::Equal(Box::new(left), Box::new(right))));
-            } else {
-                return Ok(left);
-            }
+        let left = self.single()?;
+        if self.take("==") {
+            return Ok(Tree::Equal(Box::new(left), Box::new(self.single()?)));
         }
+        if self.take("!=") {
+            let right = self.single()?;
+            return Ok(Tree::Not(Box::new(Tree::Equal(
+                Box::new(left),
+                Box::new(right),
+            ))));
+        }
+        Ok(left)
     }
 
     fn single(&mut self) -> Result<Tree, DependsError> {
@@ -208,6 +209,13 @@ impl Parser<'_> {
             length,
         });
         Ok(Tree::Operand(self.operands.len() - 1))
+    }
+}
+
+fn joined(mut parts: Vec<Tree>, join: fn(Vec<Tree>) -> Tree) -> Tree {
+    match parts.len() {
+        1 => parts.remove(0),
+        _ => join(parts),
     }
 }
 

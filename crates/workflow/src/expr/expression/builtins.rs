@@ -171,6 +171,19 @@ fn texts(function: &str, arguments: &[Value]) -> Called {
         }
         ("join", [Value::List(items)]) => joined(items, ""),
         ("join", [Value::List(items), Text(by)]) => joined(items, by),
+        ("splitAfter", [Text(a), Text(by), Int(n)]) => {
+            let parts: Vec<_> = a.split_inclusive(&**by).collect();
+            let Ok(n) = usize::try_from(*n) else {
+                return split_list(parts.into_iter());
+            };
+            let whole: usize = parts
+                .iter()
+                .take(n.saturating_sub(1))
+                .map(|part| part.len())
+                .sum();
+            let rest = (n > 0 && whole < a.len()).then(|| &a[whole..]);
+            split_list(parts.into_iter().take(n.saturating_sub(1)).chain(rest))
+        }
         ("indexOf", [Text(a), Text(b)]) => Some(Ok(a.find(&**b).map_or(Int(-1), whole))),
         ("lastIndexOf", [Text(a), Text(b)]) => Some(Ok(a.rfind(&**b).map_or(Int(-1), whole))),
         ("hasPrefix", [Text(a), Text(b)]) => Some(Ok(Value::Bool(a.starts_with(&**b)))),
@@ -193,9 +206,7 @@ fn joined(items: &[Value], by: &str) -> Called {
 fn numbers(function: &str, arguments: &[Value]) -> Called {
     use Value::{Float, Int};
     let found = match (function, arguments) {
-        ("abs", [Int(a)]) => a
-            .checked_abs()
-            .map_or_else(|| Err("integer overflow".into()), |a| Ok(Int(a))),
+        ("abs", [Int(a)]) => Ok(Int(a.wrapping_abs())),
         ("abs", [Float(a)]) => Ok(Float(a.abs())),
         ("ceil", [a]) => Ok(Float(operators::number(a)?.ceil())),
         ("floor", [a]) => Ok(Float(operators::number(a)?.floor())),
@@ -222,12 +233,7 @@ fn numbers(function: &str, arguments: &[Value]) -> Called {
 
 fn statistics(function: &str, arguments: &[Value]) -> Called {
     let mut flat = Vec::new();
-    for argument in arguments {
-        match argument {
-            Value::List(items) => flat.extend(items.iter().cloned()),
-            other => flat.push(other.clone()),
-        }
-    }
+    flatten(arguments, &mut flat);
     if flat.iter().any(|value| operators::number(value).is_none()) {
         return None;
     }
@@ -264,6 +270,12 @@ fn lists(function: &str, arguments: &[Value]) -> Called {
         ("len", [List(items)]) => whole(items.len()),
         ("len", [Text(text)]) => whole(text.chars().count()),
         ("len", [Value::Map(map)]) => whole(map.len()),
+        ("count", [List(items)]) => whole(
+            items
+                .iter()
+                .filter(|item| **item == Value::Bool(true))
+                .count(),
+        ),
         ("first", [List(items)]) => items.first().cloned().unwrap_or(Value::Nil),
         ("last", [List(items)]) => items.last().cloned().unwrap_or(Value::Nil),
         ("take", [List(items), Int(n)]) => {

@@ -3,19 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::names::is_or_below;
 use super::value::Value;
 use crate::expr::scope::{Lookup, Scope};
 
 /// The variables whose first name is in `roots`.
 pub(super) fn variables(scope: &dyn Scope, roots: &BTreeSet<String>) -> BTreeMap<String, Value> {
     let mut tree = Tree::default();
-    scope.visit(&mut |name, lookup| {
-        let root = name.split('.').next().unwrap_or(name);
-        if roots.contains(root) {
-            tree.insert(name, lookup);
-        }
-    });
+    for root in roots {
+        scope.visit_below(root, &mut |name, lookup| tree.insert(name, lookup));
+    }
     tree.into_map()
 }
 
@@ -43,7 +39,7 @@ pub fn has_name(scope: &dyn Scope, name: &str) -> bool {
         }
     }
     let mut found = false;
-    scope.visit(&mut |known, _| found = found || is_or_below(known, name));
+    scope.visit_below(name, &mut |_, _| found = true);
     found
 }
 

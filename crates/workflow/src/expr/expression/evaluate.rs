@@ -11,7 +11,7 @@ use super::value::Value;
 use super::{ExpressionError, Moment, sprig, time};
 
 /// More parts than this are not evaluated; it ends runaway nests of closures.
-const MOST_STEPS: u64 = 5_000_000;
+const MOST_STEPS: u64 = 1_000_000;
 
 pub(super) type Evaluated = Result<Value, ExpressionError>;
 
@@ -275,6 +275,10 @@ fn is_guarded_chain(node: &Node) -> bool {
 pub(super) fn member_of(base: &Value, key: &Value) -> Result<Value, String> {
     match (base, key) {
         (Value::Map(map), Value::Text(key)) => Ok(map.get(&**key).cloned().unwrap_or(Value::Nil)),
+        // `groupBy` may have made the key of a number or a boolean.
+        (Value::Map(map), Value::Int(_) | Value::Bool(_)) => {
+            Ok(map.get(&key.to_string()).cloned().unwrap_or(Value::Nil))
+        }
         (Value::List(items), Value::Int(index)) => {
             let place = if *index < 0 {
                 *index + items.len() as i64

@@ -27,7 +27,7 @@ pub(super) fn apply(operator: Binary, left: &Value, right: &Value) -> Result<Val
         Binary::Range => range(left, right),
         Binary::Add => add(left, right),
         Binary::Subtract => subtract(left, right),
-        Binary::Multiply => numbers("*", left, right, i64::checked_mul, |a, b| a * b),
+        Binary::Multiply => numbers("*", left, right, i64::wrapping_mul, |a, b| a * b),
         Binary::Divide => match (number(left), number(right)) {
             (Some(a), Some(b)) => Ok(Value::Float(a / b)),
             _ => Err(mismatch("/", left, right)),
@@ -96,19 +96,15 @@ fn numbers(
     operator: &str,
     left: &Value,
     right: &Value,
-    whole: fn(i64, i64) -> Option<i64>,
+    whole: fn(i64, i64) -> i64,
     float: fn(f64, f64) -> f64,
 ) -> Result<Value, String> {
     if let (Value::Int(a), Value::Int(b)) = (left, right) {
-        return whole(*a, *b)
-            .map(Value::Int)
-            .ok_or_else(|| "integer overflow".to_owned());
+        return Ok(Value::Int(whole(*a, *b)));
     }
     if let (Value::Duration(a), Value::Int(b)) | (Value::Int(a), Value::Duration(b)) = (left, right)
     {
-        return whole(*a, *b)
-            .map(Value::Duration)
-            .ok_or_else(|| "integer overflow".to_owned());
+        return Ok(Value::Duration(whole(*a, *b)));
     }
     match (number(left), number(right)) {
         (Some(a), Some(b)) => Ok(Value::Float(float(a, b))),
@@ -126,7 +122,7 @@ fn add(left: &Value, right: &Value) -> Result<Value, String> {
             .checked_add(*b)
             .map(Value::Duration)
             .ok_or_else(|| "duration overflow".to_owned()),
-        _ => numbers("+", left, right, i64::checked_add, |a, b| a + b),
+        _ => numbers("+", left, right, i64::wrapping_add, |a, b| a + b),
     }
 }
 
@@ -140,7 +136,7 @@ fn subtract(left: &Value, right: &Value) -> Result<Value, String> {
             .checked_sub(*b)
             .map(Value::Duration)
             .ok_or_else(|| "duration overflow".to_owned()),
-        _ => numbers("-", left, right, i64::checked_sub, |a, b| a - b),
+        _ => numbers("-", left, right, i64::wrapping_sub, |a, b| a - b),
     }
 }
 

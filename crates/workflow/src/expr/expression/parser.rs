@@ -6,6 +6,7 @@ use super::syntax::{Binary, Kind, Node, Unary};
 
 /// Deeper nesting than this is an error rather than a full stack.
 const DEEPEST: usize = 100;
+const DEEPEST_TREE: usize = 300;
 
 /// Functions whose argument after the first is a closure.
 const CLOSURE_FUNCTIONS: [&str; 14] = [
@@ -200,6 +201,7 @@ impl Parser {
             let offset = self.offset();
             if weakest == 0 && self.take("|") {
                 left = self.piped(left)?;
+                check_depth(&left)?;
                 continue;
             }
             let negated = matches!(self.peek(), Token::Word(word) if word == "not");
@@ -231,6 +233,7 @@ impl Parser {
             if negated {
                 left = Node::new(offset, Kind::Unary(Unary::Not, Box::new(left)));
             }
+            check_depth(&left)?;
         }
     }
 
@@ -418,6 +421,7 @@ impl Parser {
 
     fn postfix(&mut self, mut base: Node) -> Parsed {
         loop {
+            check_depth(&base)?;
             let offset = self.offset();
             if self.take("?.") {
                 if self.take("[") {
@@ -493,6 +497,17 @@ impl Parser {
             },
         ))
     }
+}
+
+/// Operators in a row nest to the left without the parser nesting.
+fn check_depth(node: &Node) -> Result<(), ExpressionError> {
+    if node.depth > DEEPEST_TREE {
+        return Err(ExpressionError::new(
+            node.offset,
+            "expression is nested too deeply",
+        ));
+    }
+    Ok(())
 }
 
 fn member(offset: usize, base: Node, key: Node, optional: bool) -> Node {

@@ -4,6 +4,8 @@
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) offset: usize,
+    /// Levels below this part, itself included.
+    pub(super) depth: usize,
     pub(super) kind: Kind,
 }
 
@@ -88,7 +90,15 @@ pub(super) enum Binary {
 
 impl Node {
     pub(super) fn new(offset: usize, kind: Kind) -> Self {
-        Node { offset, kind }
+        let mut node = Node {
+            offset,
+            depth: 0,
+            kind,
+        };
+        let mut deepest = 0;
+        node.for_each_part(&mut |part| deepest = deepest.max(part.depth));
+        node.depth = deepest + 1;
+        node
     }
 
     /// Calls `visit` with each direct part.

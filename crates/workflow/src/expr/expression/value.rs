@@ -165,7 +165,8 @@ impl fmt::Display for Value {
     }
 }
 
-/// A float as Go's `%v` prints it: exponents from 1e21 and below 1e-4, of at least two digits.
+/// A float as Go's `%v` prints it: with an exponent, of at least two digits, from a million on and
+/// below a ten-thousandth.
 pub(in crate::expr) fn go_float(value: f64) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
@@ -177,15 +178,12 @@ pub(in crate::expr) fn go_float(value: f64) -> String {
             "-Inf".to_owned()
         };
     }
-    let size = value.abs();
-    if size == 0.0 || (1e-4..1e21).contains(&size) {
-        return go_json::number(value);
-    }
     let text = format!("{value:e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    match exponent.strip_prefix('-') {
-        Some(exponent) => format!("{digits}e-{exponent:0>2}"),
-        None => format!("{digits}e+{exponent:0>2}"),
+    match exponent.parse::<i32>() {
+        Ok(exponent) if exponent >= 6 => format!("{digits}e+{exponent:02}"),
+        Ok(exponent) if exponent < -4 => format!("{digits}e-{:02}", -exponent),
+        Ok(_) | Err(_) => go_json::number(value),
     }
 }
 

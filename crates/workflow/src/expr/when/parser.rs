@@ -4,11 +4,22 @@ use super::lexer::Token;
 use super::{Node, Value};
 
 /// Deeper nesting than this is an error rather than a full stack.
-const DEEPEST: usize = 200;
+const DEEPEST: usize = 100;
+/// So are more operators than this, which nest to the left.
+const MOST_OPERATORS: usize = 500;
 
 pub(super) fn parse(tokens: &[Token]) -> Result<Node, String> {
     check_balance(tokens)?;
     check_order(tokens)?;
+    let is_operator = |token: &&Token| {
+        matches!(
+            token,
+            Token::Comparator(_) | Token::Logical(_) | Token::Modifier(_) | Token::Ternary(_)
+        )
+    };
+    if tokens.iter().filter(is_operator).count() > MOST_OPERATORS {
+        return Err("expression is too long".to_owned());
+    }
     let mut parser = Parser {
         tokens,
         at: 0,
