@@ -1,0 +1,3 @@
+environment   = "prod"
+api_image     = "registry.example/shop/api:2.13.1"
+api_instances = 4

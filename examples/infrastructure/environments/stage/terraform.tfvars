@@ -1,0 +1,2 @@
+environment          = "stage"
+audit_retention_days = 30

@@ -1,0 +1,3 @@
+environment   = "stage"
+api_image     = "registry.example/shop/api:2.14.0"
+api_instances = 1
