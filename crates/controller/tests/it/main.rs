@@ -1,0 +1,3 @@
+//! The loop on simulated processes, steps and time.
+
+mod simulator;
