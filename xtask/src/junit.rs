@@ -20,7 +20,8 @@ impl Counts {
     }
 }
 
-/// Words with which a test says that it could not do what it is for.
+/// Words with which a test says that it could not do what it is for; at the start of a line, or
+/// after a name and a colon.
 const NOT_RUN: &str = "not run: ";
 
 /// Reads the report.
@@ -51,8 +52,8 @@ fn name(case: &str) -> String {
 fn reason_not_run(case: &str) -> Option<String> {
     let line = case.lines().find_map(|line| {
         let (before, reason) = line.split_once(NOT_RUN)?;
-        let first = before.rsplit('>').next().unwrap_or(before);
-        first.trim().is_empty().then_some(reason)
+        let first = before.rsplit('>').next().unwrap_or(before).trim();
+        (first.is_empty() || first.ends_with(':')).then_some(reason)
     })?;
     let reason = line.split("</system-").next().unwrap_or(line);
     Some(plain(reason.trim()))

@@ -166,7 +166,7 @@ impl Words {
             MountKind::Directory => {
                 let shown =
                     |folder: &&str| Path::new(target).starts_with(Path::new("/").join(folder));
-                if !SYSTEM_FOLDERS.iter().any(|folder| shown(&folder)) {
+                if !SYSTEM_FOLDERS.iter().any(shown) {
                     self.add(["--dir", target]);
                 }
             }

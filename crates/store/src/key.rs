@@ -34,7 +34,7 @@ pub async fn installation_key(
     let own = file.is_none();
     let path = file.map_or_else(|| directory.path().join(FILE), Path::to_path_buf);
     database
-        .write(Hint::Spare, move |db| Ok(find(db, &path, own)?))
+        .write(Hint::Spare, move |db| find(db, &path, own))
         .await
 }
 

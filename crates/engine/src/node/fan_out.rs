@@ -164,8 +164,7 @@ pub(crate) fn close(turn: &mut Turn<'_>, id: &NodeId) {
     let phase = members
         .iter()
         .map(|child| turn.node(child).phase)
-        .filter(|phase| phase.is_failure())
-        .last()
+        .rfind(|phase| phase.is_failure())
         .unwrap_or(NodePhase::Succeeded);
     turn.finish_node(id, phase, None, NodeOutputs::default());
 }

@@ -6,7 +6,7 @@
 mod clock;
 mod disk;
 pub mod sandbox;
-mod service;
+mod service_manager;
 mod tools;
 
 use std::{
@@ -85,7 +85,7 @@ pub fn examine(machine: &Machine) -> Vec<Check> {
         machine.search.cache.root(),
     ));
     checks.push(clock::check(machine));
-    checks.push(service::check(machine));
+    checks.push(service_manager::check(machine));
     checks
 }
 

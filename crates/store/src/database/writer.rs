@@ -3,7 +3,7 @@
 
 use std::{
     path::PathBuf,
-    sync::mpsc::{Receiver, TryRecvError},
+    sync::mpsc::Receiver,
     thread,
     time::{Duration, Instant},
 };
@@ -141,10 +141,7 @@ impl Writer {
             if self.connection.is_autocommit() || done.len() == GROUP {
                 break;
             }
-            next = match self.jobs.try_recv() {
-                Ok(job) => Some(job),
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => None,
-            };
+            next = self.jobs.try_recv().ok();
         }
         done
     }
