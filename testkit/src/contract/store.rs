@@ -1,6 +1,8 @@
 //! What every [`Store`] must do.
 
 mod leases;
+mod processes;
+mod runs;
 
 use std::{
     sync::Arc,
@@ -20,6 +22,10 @@ pub use leases::{
     claim_again_renews, claim_any_is_fair_and_limited, claim_any_takes_what_has_work,
     claim_passes_over_a_live_lease, dead_owner_is_replaced_at_once, released_lease_is_worthless,
 };
+pub use processes::{contending_writers_lose_nothing, hint_reaches_another_process};
+pub use runs::{run_is_found_by_id_name_or_prefix, runs_are_listed_newest_first};
+
+use runs::row;
 
 /// An implementation on a fresh, empty journal.
 pub trait Fixture: Send + Sync {
@@ -411,150 +417,4 @@ pub async fn snapshot_shortens_load_and_keeps_events(fixture: &dyn Fixture) {
             .unwrap()
             .is_empty()
     );
-}
-
-/// A change made through one handle ends the wait of another long before its time.
-pub async fn hint_reaches_another_process(fixture: &dyn Fixture) {
-    let (store, other) = (fixture.handle(), fixture.handle());
-    while hinted(&*other, Duration::from_millis(300)).await {}
-    let begun = Instant::now();
-    let (waited, received) = tokio::join!(
-        other.wait_for_hint(MINUTE),
-        store.receive(incoming(&run("r"), "d"))
-    );
-    waited.unwrap();
-    received.unwrap();
-    let took = begun.elapsed();
-    assert!(took < Duration::from_secs(5), "the hint took {took:?}");
-}
-
-/// Whether a hint came before the time was over.
-async fn hinted(store: &dyn Store, most: Duration) -> bool {
-    let begun = Instant::now();
-    store.wait_for_hint(most).await.unwrap();
-    begun.elapsed() < most
-}
-
-fn row(run: &str, name: &str, created_at: i64) -> RunRow {
-    RunRow {
-        run: RunId(run.to_owned()),
-        name: name.to_owned(),
-        namespace: "default".to_owned(),
-        phase: "Running".to_owned(),
-        message: String::new(),
-        created_at: Timestamp(created_at),
-        started_at: Some(Timestamp(created_at + 1)),
-        finished_at: None,
-        settings: vec![0, 255],
-    }
-}
-
-async fn project(store: &dyn Store, rows: &[RunRow]) {
-    let commit = Commit {
-        projections: rows.iter().cloned().map(Projection::Run).collect(),
-        ..Commit::default()
-    };
-    store.commit(commit).await.unwrap();
-}
-
-/// The newest come first, as many as asked for; a later row of a run replaces the earlier.
-pub async fn runs_are_listed_newest_first(fixture: &dyn Fixture) {
-    let store = fixture.handle();
-    let rows = [row("b", "two", 2), row("a", "one", 1), row("c", "three", 3)];
-    project(&*store, &rows).await;
-    let mut ended = row("a", "one", 1);
-    ended.phase = "Succeeded".to_owned();
-    ended.message = "done".to_owned();
-    ended.finished_at = Some(Timestamp(9));
-    project(&*store, &[ended.clone()]).await;
-    let listed = store.runs(10).await.unwrap();
-    assert_eq!(listed, [rows[2].clone(), rows[0].clone(), ended]);
-    assert_eq!(store.runs(1).await.unwrap(), [rows[2].clone()]);
-    assert!(store.runs(0).await.unwrap().is_empty());
-}
-
-/// An exact id or name, or a beginning that fits one name; the newest where a name came back.
-pub async fn run_is_found_by_id_name_or_prefix(fixture: &dyn Fixture) {
-    let store = fixture.handle();
-    project(
-        &*store,
-        &[
-            row("01aa", "drift", 1),
-            row("01ab", "drift-x7k2p", 2),
-            row("02aa", "plan-%", 3),
-            row("02ab", "plan-%", 4),
-        ],
-    )
-    .await;
-    for (text, expected) in [
-        ("01aa", "01aa"),
-        ("drift", "01aa"),
-        ("drift-", "01ab"),
-        ("plan-%", "02ab"),
-        ("pl", "02ab"),
-        ("02", "02ab"),
-        ("02aa", "02aa"),
-    ] {
-        let found = store.find_run(text).await.unwrap();
-        assert_eq!(found.run.0, expected, "`{text}`");
-    }
-    for text in ["none", "", "%", "DRIFT"] {
-        assert_eq!(
-            kind(store.find_run(text).await),
-            ErrorKind::NotFound,
-            "`{text}`"
-        );
-    }
-    for text in ["d", "0", "01"] {
-        let error = store.find_run(text).await.unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Invalid, "`{text}`");
-        let told = format!("{error} {}", error.hint.as_deref().unwrap_or_default());
-        assert!(told.contains("drift-x7k2p"), "{told}");
-    }
-}
-
-/// Many turns at once, from two processes: each revision has one winner and no turn is lost.
-pub async fn contending_writers_lose_nothing(fixture: &dyn Fixture) {
-    const TURNS: u64 = 25;
-    let writers: Vec<_> = [fixture.handle(), fixture.handle()]
-        .into_iter()
-        .flat_map(|handle| [Arc::clone(&handle), handle])
-        .enumerate()
-        .map(|(number, handle)| {
-            tokio::spawn(async move {
-                for count in 0..TURNS {
-                    append(&*handle, &format!("{number}/{count}")).await;
-                }
-            })
-        })
-        .collect();
-    let count = writers.len() as u64;
-    for writer in writers {
-        writer.await.unwrap();
-    }
-    let loaded = fixture.handle().load(&locks()).await.unwrap();
-    assert_eq!(loaded.revision, Revision(count * TURNS));
-    for number in 0..count {
-        let prefix = format!("{number}/");
-        let own: Vec<_> = loaded
-            .events
-            .iter()
-            .map(|event| String::from_utf8(event.body.clone()).unwrap())
-            .filter(|body| body.starts_with(&prefix))
-            .collect();
-        let expected: Vec<_> = (0..TURNS).map(|turn| format!("{prefix}{turn}")).collect();
-        assert_eq!(own, expected);
-    }
-}
-
-async fn append(store: &dyn Store, body: &str) {
-    loop {
-        let revision = store.load(&locks()).await.unwrap().revision;
-        let mut next = change(&locks(), revision.0, None);
-        next.events = vec![event(body)];
-        match store.commit(turn(next)).await {
-            Ok(_) => return,
-            Err(error) => assert_eq!(error.kind, ErrorKind::Conflict, "{error}"),
-        }
-    }
 }

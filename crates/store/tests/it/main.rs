@@ -1,4 +1,9 @@
 //! The store on real files.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "in tests a panic is the answer, and what did not run is said"
+)]
 
 mod blobs;
 mod database;
