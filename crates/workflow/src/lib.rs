@@ -9,6 +9,7 @@ pub mod diagnostic;
 pub mod document;
 pub mod expr;
 mod fields;
+pub mod lint;
 pub mod nearest;
 pub mod read;
 pub mod resolve;

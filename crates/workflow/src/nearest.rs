@@ -5,7 +5,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let limit = match name.chars().count() {
         0..=2 => 1,
         3..=5 => 2,
-        length => length / 3,
+        length => (length / 3).min(4),
     };
     let folded = fold(name);
     known

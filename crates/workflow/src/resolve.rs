@@ -112,7 +112,7 @@ fn templates(spec: &mut WorkflowSpec, faults: &mut Faults<'_>) -> BTreeMap<Strin
         }
         if template.kind().is_none() && faults.read.refused.is_empty() {
             faults.error(
-                "template-type",
+                "missing-template-type",
                 format!("template `{}` must be of one type", template.name),
                 &path,
                 Some("set one of `container`, `script`, `steps` and `dag`".to_owned()),

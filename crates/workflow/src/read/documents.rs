@@ -1,6 +1,7 @@
 //! From trees to typed documents: which kind it is, which fields it has, what they hold.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
@@ -82,6 +83,8 @@ pub struct ReadDocument {
     pub document: Document,
     /// Everything that it says, with places.
     pub root: Node,
+    /// The text of the whole file, which places count in.
+    pub source: Arc<str>,
     /// Whether it was read to its end; a syntax error cuts it off.
     pub complete: bool,
     /// A notice for each field in use that this machine refuses.
@@ -134,17 +137,18 @@ pub fn read_as(file: &SourceFile, last: Option<Kind>) -> ReadFile {
         diagnostics,
     };
     let count = trees.len();
+    let source: Arc<str> = String::from_utf8_lossy(&file.bytes).into();
     for (index, tree) in trees.into_iter().enumerate() {
         let forced = last.filter(|_| index + 1 == count);
         match forced.map_or_else(|| kind_of(&file.name, &tree), Ok) {
-            Ok(kind) => one(file, kind, tree, &mut read),
+            Ok(kind) => one(&source, file, kind, tree, &mut read),
             Err(diagnostic) => read.diagnostics.push(*diagnostic),
         }
     }
     read
 }
 
-fn one(file: &SourceFile, kind: Kind, tree: Tree, read: &mut ReadFile) {
+fn one(source: &Arc<str>, file: &SourceFile, kind: Kind, tree: Tree, read: &mut ReadFile) {
     let Tree { root, complete } = tree;
     let checked = fields::check(&file.name, &root, kind.owner());
     read.diagnostics.extend(checked.diagnostics);
@@ -164,6 +168,7 @@ fn one(file: &SourceFile, kind: Kind, tree: Tree, read: &mut ReadFile) {
             kind,
             document,
             root,
+            source: Arc::clone(source),
             complete,
             refused: checked.refused,
         }),

@@ -4,7 +4,9 @@ mod conformance;
 mod depends;
 mod expressions;
 mod properties;
+mod shared;
 mod tags;
+mod verdicts;
 mod when;
 
 use groundplan_workflow::expr::expression::Moment;
