@@ -4,7 +4,6 @@
     clippy::print_stderr,
     reason = "tests read their tables, and say which they could not"
 )]
-
 #![expect(
     clippy::print_stderr,
     reason = "a score, and what did not run, are for people"
