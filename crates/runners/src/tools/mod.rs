@@ -8,6 +8,7 @@
 
 mod bounded;
 pub mod cache;
+mod command_dir;
 mod download;
 pub mod error;
 mod go_modules;
@@ -21,6 +22,7 @@ mod tool;
 mod version;
 
 pub use cache::Cache;
+pub use command_dir::CommandDir;
 pub use error::ToolError;
 pub use locate::{Listed, Located, Place, Search, list, locate};
 pub use progress::Progress;
