@@ -6,6 +6,7 @@
 
 pub mod blobs;
 pub mod logs;
+pub mod runner;
 pub mod secrets;
 pub mod store;
 
