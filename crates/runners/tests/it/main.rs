@@ -7,5 +7,4 @@ mod kills;
 mod machine;
 mod steps;
 mod stops;
-
 mod tools;
