@@ -1,5 +1,7 @@
 //! The examples of the repository: what the real tools say of them is known.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 use std::{
     fs,
     path::{Path, PathBuf},
