@@ -5,17 +5,12 @@
 //! passes (globals with locals, then inputs, then what only a retry knows); each is one call here
 //! with another scope.
 
-mod pieces;
-mod replacer;
-
 use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
 use super::expression::{Expression, ExpressionError, Moment, Value};
 use super::scope::{Lookup, Scope};
-use pieces::{Piece, Pieces};
-use replacer::Replacer;
 
 /// What begins a tag.
 const OPEN: &str = "{{";
@@ -175,40 +170,12 @@ pub enum ReplaceError {
         /// What is wrong.
         error: ExpressionError,
     },
-    /// A text that must be one tag has no value.
-    #[error("Unable to {verb}: {text:?}")]
-    Unable {
-        /// `resolve` a name, `compile` or `evaluate` an expression.
-        verb: &'static str,
-        /// The name or expression.
-        text: String,
-        /// What is wrong with the expression.
-        error: Option<ExpressionError>,
-    },
     /// An expression gives nothing.
     #[error("failed to evaluate expression {expression:?}")]
     Nothing {
         /// The expression.
         expression: String,
     },
-}
-
-impl ReplaceError {
-    /// The name that is not in the scope, where that is all that is wrong: its producer may still
-    /// come.
-    pub fn missing_name(&self) -> Option<&str> {
-        match self {
-            ReplaceError::Unresolved { name, .. } | ReplaceError::Missing { name, .. } => {
-                Some(name)
-            }
-            ReplaceError::Absent { .. }
-            | ReplaceError::NotText { .. }
-            | ReplaceError::Unclosed(_)
-            | ReplaceError::Expression { .. }
-            | ReplaceError::Unable { .. }
-            | ReplaceError::Nothing { .. } => None,
-        }
-    }
 }
 
 /// One pass over a text.
@@ -257,23 +224,19 @@ pub fn resolve(text: &str, scope: &dyn Scope, moment: &Moment) -> Result<Value, 
         .strip_prefix(OPEN)
         .and_then(|rest| rest.strip_suffix(CLOSE));
     let inner = inner.unwrap_or(text);
-    let unable = |verb, text: &str, error| ReplaceError::Unable {
-        verb,
-        text: text.to_owned(),
-        error,
-    };
     if let Some(expression) = inner.strip_prefix('=') {
-        let parsed = Expression::parse(expression)
-            .map_err(|error| unable("compile", expression, Some(error)))?;
-        // A name that nobody knows is a fault of compiling, as in the library that Argo uses.
-        let verb = if parsed.unknown_roots(scope).is_empty() {
-            "evaluate"
-        } else {
-            "compile"
+        let wrong = |error| ReplaceError::Expression {
+            expression: expression.to_owned(),
+            error,
         };
-        return parsed
-            .evaluate(scope, moment)
-            .map_err(|error| unable(verb, expression, Some(error)));
+        let parsed = Expression::parse(expression).map_err(|error| {
+            let message = format!("Unable to compile: {expression:?}");
+            wrong(ExpressionError {
+                message,
+                offset: error.offset,
+            })
+        })?;
+        return parsed.evaluate(scope, moment).map_err(wrong);
     }
     let name = inner.trim();
     match scope.get(name) {
@@ -282,7 +245,10 @@ pub fn resolve(text: &str, scope: &dyn Scope, moment: &Moment) -> Result<Value, 
         Lookup::Absent => Err(ReplaceError::Absent {
             tag: inner.to_owned(),
         }),
-        Lookup::Missing => Err(unable("resolve", name, None)),
+        Lookup::Missing => Err(ReplaceError::Unresolved {
+            tag: inner.to_owned(),
+            name: name.to_owned(),
+        }),
     }
 }
 
@@ -329,4 +295,235 @@ fn inserted(expression: &str, value: &Value) -> Result<String, ReplaceError> {
                 offset: 0,
             },
         })
+}
+
+/// A text cut at its tags.
+enum Piece<'a> {
+    Text(&'a str),
+    /// What stands between the braces, and where the braces open. It may hold further opening
+    /// braces: the tag ends at the first closing ones.
+    Tag {
+        inner: &'a str,
+        start: usize,
+    },
+}
+
+struct Pieces<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Pieces<'a> {
+    fn of(text: &'a str) -> Self {
+        Pieces { text, at: 0 }
+    }
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Result<Piece<'a>, Unclosed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = &self.text[self.at..];
+        if rest.is_empty() {
+            return None;
+        }
+        let Some(open) = rest.find(OPEN) else {
+            self.at = self.text.len();
+            return Some(Ok(Piece::Text(rest)));
+        };
+        if open > 0 {
+            self.at += open;
+            return Some(Ok(Piece::Text(&rest[..open])));
+        }
+        let start = self.at;
+        let inner = &rest[OPEN.len()..];
+        let Some(close) = inner.find(CLOSE) else {
+            self.at = self.text.len();
+            let error = Unclosed {
+                text: self.text.to_owned(),
+                rest: inner.to_owned(),
+                offset: start,
+            };
+            return Some(Err(error));
+        };
+        self.at += OPEN.len() + close + CLOSE.len();
+        Some(Ok(Piece::Tag {
+            inner: &inner[..close],
+            start,
+        }))
+    }
+}
+
+struct Replacer<'a> {
+    scope: &'a dyn Scope,
+    mode: Mode<'a>,
+    moment: &'a Moment,
+    unresolved: BTreeSet<String>,
+}
+
+impl Replacer<'_> {
+    fn text(&mut self, text: &str) -> Result<String, ReplaceError> {
+        let mut out = String::with_capacity(text.len());
+        for piece in Pieces::of(text) {
+            match piece? {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Tag { inner, .. } => self.tag(inner, &mut out)?,
+            }
+        }
+        Ok(out)
+    }
+
+    fn json(&mut self, value: &mut Json) -> Result<(), ReplaceError> {
+        match value {
+            Json::Null | Json::Bool(_) | Json::Number(_) => Ok(()),
+            Json::String(text) => self.leaf(text),
+            Json::Array(items) => items.iter_mut().try_for_each(|item| self.json(item)),
+            Json::Object(map) => {
+                if !map.keys().any(|key| has_tags(key)) {
+                    return map.values_mut().try_for_each(|item| self.json(item));
+                }
+                for (mut key, mut item) in std::mem::take(map) {
+                    self.leaf(&mut key)?;
+                    self.json(&mut item)?;
+                    map.insert(key, item);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn leaf(&mut self, text: &mut String) -> Result<(), ReplaceError> {
+        if !has_tags(text) {
+            return Ok(());
+        }
+        // What follows the last closing braces cannot hold a tag.
+        let end = text.rfind(CLOSE).map_or(0, |close| close + CLOSE.len());
+        let mut replaced = self.text(&text[..end])?;
+        replaced.push_str(&text[end..]);
+        *text = replaced;
+        Ok(())
+    }
+
+    fn tag(&mut self, inner: &str, out: &mut String) -> Result<(), ReplaceError> {
+        if let Some(expression) = inner.strip_prefix('=') {
+            return self.expression(expression, out);
+        }
+        match self.scope.get(inner.trim()) {
+            Lookup::Text(text) => {
+                out.push_str(text);
+                return Ok(());
+            }
+            Lookup::Absent => {
+                return Err(ReplaceError::Absent {
+                    tag: inner.to_owned(),
+                });
+            }
+            Lookup::Data(_) => {
+                return Err(ReplaceError::NotText {
+                    tag: inner.to_owned(),
+                });
+            }
+            Lookup::Missing => {}
+        }
+        let Some(nested) = inner.rfind(OPEN) else {
+            return self.leave(inner, inner, out);
+        };
+        let tag = &inner[nested + OPEN.len()..];
+        match self.scope.get(tag.trim()) {
+            // One level a pass: the tag around it stays for the next.
+            Lookup::Text(text) => {
+                out.push_str(OPEN);
+                out.push_str(&inner[..nested]);
+                out.push_str(text);
+                Ok(())
+            }
+            Lookup::Absent => Err(ReplaceError::Absent {
+                tag: tag.to_owned(),
+            }),
+            Lookup::Data(_) => Err(ReplaceError::NotText {
+                tag: tag.to_owned(),
+            }),
+            Lookup::Missing => self.leave(inner, tag, out),
+        }
+    }
+
+    /// Leaves the tag `inner` as it stands, unless the mode refuses its name `tag`.
+    fn leave(&mut self, inner: &str, tag: &str, out: &mut String) -> Result<(), ReplaceError> {
+        let name = tag.trim();
+        if self.mode.refuses(name) {
+            return Err(ReplaceError::Unresolved {
+                tag: inner.to_owned(),
+                name: name.to_owned(),
+            });
+        }
+        self.unresolved.insert(name.to_owned());
+        out.push_str(OPEN);
+        out.push_str(inner);
+        out.push_str(CLOSE);
+        Ok(())
+    }
+
+    fn expression(&mut self, text: &str, out: &mut String) -> Result<(), ReplaceError> {
+        let expression = match Expression::parse(text) {
+            Ok(expression) => expression,
+            Err(error) => return self.failed(text, error, out),
+        };
+        let missing = expression.missing_names(self.scope);
+        if let Some(name) = missing.iter().rev().find(|name| self.mode.refuses(name)) {
+            let (expression, name) = (text.to_owned(), name.clone());
+            return Err(ReplaceError::Missing { expression, name });
+        }
+        if self.mode != Mode::Forbid && expression.is_late_bound(self.scope) {
+            return self.leave_expression(text, out);
+        }
+        match expression.evaluate(self.scope, self.moment) {
+            Ok(Value::Nil) => {
+                let is_absent = |name: &String| self.scope.get(name) == Lookup::Absent;
+                if expression.required_names().iter().any(is_absent) {
+                    return Err(ReplaceError::Absent {
+                        tag: format!("={text}"),
+                    });
+                }
+                if self.mode == Mode::Forbid {
+                    return Err(ReplaceError::Nothing {
+                        expression: text.to_owned(),
+                    });
+                }
+                self.leave_expression(text, out)
+            }
+            Ok(value) => match inserted(text, &value) {
+                Ok(text) => {
+                    out.push_str(&text);
+                    Ok(())
+                }
+                Err(error) if self.mode == Mode::Forbid => Err(error),
+                Err(_) => self.leave_expression(text, out),
+            },
+            Err(error) => self.failed(text, error, out),
+        }
+    }
+
+    fn failed(
+        &mut self,
+        text: &str,
+        error: ExpressionError,
+        out: &mut String,
+    ) -> Result<(), ReplaceError> {
+        if self.mode == Mode::Forbid {
+            return Err(ReplaceError::Expression {
+                expression: text.to_owned(),
+                error,
+            });
+        }
+        self.leave_expression(text, out)
+    }
+
+    fn leave_expression(&mut self, text: &str, out: &mut String) -> Result<(), ReplaceError> {
+        self.unresolved.insert(format!("={text}"));
+        out.push_str(OPEN);
+        out.push('=');
+        out.push_str(text);
+        out.push_str(CLOSE);
+        Ok(())
+    }
 }

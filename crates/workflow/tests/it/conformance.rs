@@ -321,7 +321,10 @@ fn tag_operation(row: &Row) -> Result<Result<Json, String>, String> {
         }
         "resolve" => tags::resolve(input, scope, &moment)
             .map(data)
-            .map_err(|error| error.to_string()),
+            .map_err(|error| match error {
+                ReplaceError::Expression { error, .. } => error.to_string(),
+                other => other.to_string(),
+            }),
         "simple-tags" => tags::scan(input)
             .map(|tags| {
                 let simple = tags.iter().filter(|tag| tag.kind == tags::TagKind::Simple);

@@ -205,38 +205,3 @@ fn data_cannot_stand_in_a_text_but_in_an_expression() {
         Ok("[1,2] a"),
     );
 }
-
-#[test]
-fn one_tag_gives_its_value_or_says_why_not() {
-    let resolve = |text: &str| {
-        let found = tags::resolve(text, &values(), &moment());
-        found
-            .map(|value| value.to_string())
-            .map_err(|error| error.to_string())
-    };
-    assert_eq!(resolve("{{ a }}").as_deref(), Ok("1"));
-    assert_eq!(resolve("{{=[a, 2]}}").as_deref(), Ok("[1 2]"));
-    assert_eq!(resolve("{{b}}"), Err("Unable to resolve: \"b\"".to_owned()));
-    assert_eq!(
-        resolve("{{=1 +}}"),
-        Err("Unable to compile: \"1 +\"".to_owned())
-    );
-    assert_eq!(
-        resolve("{{=1 + 'a'}}"),
-        Err("Unable to evaluate: \"1 + 'a'\"".to_owned())
-    );
-}
-
-#[test]
-fn a_fault_that_only_waits_for_a_producer_names_it() {
-    let missing = |text: &str| {
-        let error = tags::replace(text, &values(), Mode::Strict(&["steps"]), &moment());
-        error.expect_err(text).missing_name().map(str::to_owned)
-    };
-    assert_eq!(missing("{{steps.b.ip}}").as_deref(), Some("steps.b.ip"));
-    assert_eq!(
-        missing("{{=steps.b.ip + 'x'}}").as_deref(),
-        Some("steps.b.ip")
-    );
-    assert_eq!(missing("{{steps.gone.outputs.parameters.p}}"), None);
-}

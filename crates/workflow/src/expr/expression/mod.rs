@@ -113,7 +113,7 @@ impl Expression {
     }
 
     /// The first variables (without their members) that the scope does not know at all.
-    pub(in crate::expr) fn unknown_roots(&self, scope: &dyn Scope) -> BTreeSet<String> {
+    fn unknown_roots(&self, scope: &dyn Scope) -> BTreeSet<String> {
         let mut names = self.used_names();
         names.retain(|name| !name.contains('.') && !has_name(scope, name));
         names
