@@ -126,7 +126,7 @@ fn steps(id: &groundplan_engine::id::RunId, run: &Run, nodes: &[NodeId]) -> Vec<
                     node: node.id.clone(),
                     execution: execution.number,
                 };
-                (step, node.display_name.clone())
+                (step, terminal::path_of(run, node))
             })
         })
         .collect()

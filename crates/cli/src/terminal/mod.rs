@@ -11,6 +11,8 @@ use std::io::{self, IsTerminal, Write};
 pub(crate) use live::{Live, LiveHandle};
 pub(crate) use plain::{JsonLines, Plain};
 
+use groundplan_engine::{node::Node, run::Run};
+
 use crate::failure::Failure;
 use style::{Paint, Style};
 
@@ -34,6 +36,13 @@ pub(crate) fn note(text: impl AsRef<str>) {
 pub(crate) fn overwrite(text: &str) {
     let mut err = io::stderr().lock();
     let _ = write!(err, "\r\x1b[K{text}").and_then(|()| err.flush());
+}
+
+/// A node's place within its run: its full name without the run's, which stands elsewhere.
+pub(crate) fn path_of(run: &Run, node: &Node) -> String {
+    let path = node.name.strip_prefix(run.name()).unwrap_or(&node.name);
+    let path = path.strip_prefix('.').unwrap_or(path);
+    style::harmless(if path.is_empty() { &node.name } else { path })
 }
 
 /// Prints a failure: what failed, the causes line by line, and the way out.

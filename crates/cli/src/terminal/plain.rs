@@ -9,7 +9,7 @@ use groundplan_engine::{
 };
 
 use super::{
-    line,
+    line, path_of,
     style::{Paint, Style, duration, harmless},
 };
 
@@ -40,7 +40,11 @@ impl Watcher for Plain {
             let Some(node) = view.run.node(id) else {
                 continue;
             };
-            if self.seen.get(id) == Some(&node.phase) || node.kind == NodeKind::StepGroup {
+            let waits_briefly = node.phase == NodePhase::Pending && node.message.is_empty();
+            if self.seen.get(id) == Some(&node.phase)
+                || node.kind == NodeKind::StepGroup
+                || waits_briefly
+            {
                 continue;
             }
             self.seen.insert(id.clone(), node.phase);
@@ -66,7 +70,7 @@ impl Watcher for Plain {
                 .with(style, format!("{:<9}", node.phase.as_str()));
             line(format!(
                 "{phase} {}{}{message}",
-                harmless(&node.name),
+                path_of(view.run, node),
                 time.unwrap_or_default()
             ));
         }

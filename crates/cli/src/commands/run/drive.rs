@@ -116,7 +116,7 @@ impl Watcher for Watching {
                 let name = view
                     .run
                     .node(&step.node)
-                    .map(|node| node.display_name.clone())
+                    .map(|node| terminal::path_of(view.run, node))
                     .unwrap_or_default();
                 let runner = self.runner.clone();
                 tokio::spawn(follow(runner, step.clone(), name, self.handle.clone()));
