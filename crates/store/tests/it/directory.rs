@@ -139,7 +139,7 @@ fn read_only_file_system_is_refused() {
     Sandbox {
         test: "directory::read_only_file_system_is_refused",
         set_up: "mount -t tmpfs none \"$DIR\"; mkdir -m 700 \"$DIR/data\"; \
-                 mount -o remount,ro \"$DIR\"",
+                 mount -o remount,bind,ro \"$DIR\"",
     }
     .enter(|mounted| {
         for name in ["data", "new"] {
