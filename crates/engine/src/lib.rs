@@ -12,7 +12,6 @@ mod deadline;
 pub mod decide;
 pub mod event;
 pub mod evolve;
-pub mod explain;
 pub mod id;
 pub mod input;
 mod intake;

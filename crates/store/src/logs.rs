@@ -1,7 +1,11 @@
 //! The archive of logs: compressed pieces in append-only chunk files, and their places in the
 //! database.
 
-use std::{collections::VecDeque, path::Path, sync::Arc};
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use groundplan_engine::id::StepId;
@@ -62,22 +66,13 @@ impl LogArchive {
         blocking(move || Appender::new(chunk, end)).await
     }
 
-    /// What holds of a log that could not be read: *not found* where it was deleted meanwhile.
-    async fn explain(&self, place: &Place, error: PortError) -> PortError {
-        match self.find(&place.record.step).await {
-            Ok(Some(found)) if found.log == place.log => error,
-            Ok(_) => not_found(&place.record.step),
-            Err(error) => error,
-        }
-    }
-
-    /// Scans one log.
-    async fn scan(&self, place: &Place, mut scanner: Scanner) -> PortResult<Scanner> {
+    /// Scans one log; the offsets and lines of its hits.
+    async fn scan(&self, place: Place, mut scanner: Scanner) -> PortResult<Scanner> {
         let pieces = self.pieces(place.log).await?;
-        let (directory, scanned) = (Arc::clone(&self.directory), place.clone());
-        let scanned = blocking(move || {
+        let directory = Arc::clone(&self.directory);
+        blocking(move || {
             for piece in pieces {
-                for frame in piece::read(&directory, &scanned, &piece)? {
+                for frame in piece::read(&directory, &place, &piece)? {
                     scanner.take(&frame.bytes);
                 }
                 if scanner.is_full() {
@@ -86,11 +81,8 @@ impl LogArchive {
             }
             scanner.end();
             Ok(scanner)
-        });
-        match scanned.await {
-            Ok(scanner) => Ok(scanner),
-            Err(error) => Err(self.explain(place, error).await),
-        }
+        })
+        .await
     }
 
     async fn pieces(&self, log: i64) -> PortResult<Vec<Piece>> {
@@ -131,12 +123,14 @@ impl Logs for LogArchive {
     }
 
     async fn read(&self, step: &StepId, offset: u64) -> PortResult<Box<dyn LogSource>> {
-        let place = self.find(step).await?.ok_or_else(|| not_found(step))?;
+        let place = self.find(step).await?.ok_or_else(|| {
+            PortError::new(ErrorKind::NotFound, format!("there is no log of `{step}`"))
+        })?;
         let pieces: VecDeque<Piece> = self.pieces(place.log).await?.into();
         let before = pieces.partition_point(|piece| piece.offset <= offset);
         let pieces = pieces.into_iter().skip(before.saturating_sub(1)).collect();
         Ok(Box::new(Reader {
-            archive: self.clone(),
+            directory: self.directory.to_path_buf(),
             place,
             pieces,
             offset,
@@ -160,10 +154,7 @@ impl Logs for LogArchive {
             after = place.log;
             let step = place.record.step.clone();
             let scanner = Scanner::new(needle.as_bytes(), limit - hits.len());
-            let scanner = match self.scan(&place, scanner).await {
-                Err(error) if error.kind == ErrorKind::NotFound => continue,
-                scanned => scanned?,
-            };
+            let scanner = self.scan(place, scanner).await?;
             hits.extend(scanner.hits().map(|(offset, line)| LogHit {
                 step: step.clone(),
                 offset,
@@ -197,10 +188,6 @@ impl Logs for LogArchive {
     }
 }
 
-fn not_found(step: &StepId) -> PortError {
-    PortError::new(ErrorKind::NotFound, format!("there is no log of `{step}`"))
-}
-
 /// Frames of about one piece; none when the source has no more.
 async fn batch(source: &mut dyn LogSource) -> PortResult<Vec<LogFrame>> {
     let mut batch = Vec::new();
@@ -217,7 +204,7 @@ async fn batch(source: &mut dyn LogSource) -> PortResult<Vec<LogFrame>> {
 
 /// A log from an offset on.
 struct Reader {
-    archive: LogArchive,
+    directory: PathBuf,
     place: Place,
     pieces: VecDeque<Piece>,
     offset: u64,
@@ -227,12 +214,9 @@ struct Reader {
 impl LogSource for Reader {
     async fn next(&mut self) -> PortResult<Option<Vec<LogFrame>>> {
         while let Some(piece) = self.pieces.front().cloned() {
-            let directory = Arc::clone(&self.archive.directory);
+            let directory = self.directory.clone();
             let (place, begin) = (self.place.clone(), piece.offset);
-            let frames = match blocking(move || piece::read(&directory, &place, &piece)).await {
-                Ok(frames) => frames,
-                Err(error) => return Err(self.archive.explain(&self.place, error).await),
-            };
+            let frames = blocking(move || piece::read(&directory, &place, &piece)).await?;
             self.pieces.pop_front();
             let frames = piece::from_offset(frames, self.offset.saturating_sub(begin));
             if !frames.is_empty() {

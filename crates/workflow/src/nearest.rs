@@ -10,7 +10,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let folded = fold(name);
     known
         .into_iter()
-        .filter(|other| *other != name)
+        .filter(|other| *other != name && other.len().abs_diff(name.len()) <= limit + 2)
         .map(|other| (strsim::damerau_levenshtein(&folded, &fold(other)), other))
         .filter(|(distance, other)| *distance <= limit && *distance < other.chars().count())
         .min_by_key(|(distance, other)| (*distance, *other))

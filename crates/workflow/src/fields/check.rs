@@ -284,7 +284,7 @@ impl Walk<'_> {
 
     /// Where a field of this name would be right: around here, or one level below.
     fn belongs(&self, owner: &str, name: &str) -> Option<String> {
-        let below: Vec<&str> = TABLE
+        let holders = TABLE
             .get(owner)
             .into_iter()
             .flatten()
@@ -292,7 +292,11 @@ impl Walk<'_> {
             .filter(|field| support(owner, field.name) == Some(Support::Supported))
             .filter(|field| {
                 struct_of(&field.shape).is_some_and(|inner| super::field(inner, name).is_some())
-            })
+            });
+        let (direct, listed): (Vec<&Field>, Vec<&Field>) =
+            holders.partition(|field| matches!(field.shape, Shape::Struct(_)));
+        let below: Vec<&str> = if direct.is_empty() { listed } else { direct }
+            .iter()
             .map(|field| field.name)
             .collect();
         if !below.is_empty() {

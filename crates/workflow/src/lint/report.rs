@@ -2,25 +2,45 @@
 
 use super::model::At;
 use crate::diagnostic::{Diagnostic, Position, Severity};
+use crate::nearest::nearest;
 use crate::read::ReadDocument;
 
 /// The findings of one document.
 pub(super) struct Report<'a> {
     read: &'a ReadDocument,
     found: Vec<Diagnostic>,
+    hints: usize,
 }
+
+/// How many nearest names are looked for in one document. Each look is as long as the document, and
+/// nobody reads more.
+const HINTS: usize = 200;
 
 impl<'a> Report<'a> {
     pub(super) fn new(read: &'a ReadDocument) -> Self {
         Report {
             read,
             found: Vec::new(),
+            hints: 0,
         }
     }
 
     /// The document that places are of.
     pub(super) fn read(&self) -> &'a ReadDocument {
         self.read
+    }
+
+    /// The nearest of some names, while not too many were looked for.
+    pub(super) fn nearest<'n>(
+        &mut self,
+        name: &str,
+        known: impl IntoIterator<Item = &'n str>,
+    ) -> Option<&'n str> {
+        self.hints += 1;
+        if self.hints > HINTS {
+            return None;
+        }
+        nearest(name, known)
     }
 
     pub(super) fn error(

@@ -1,6 +1,7 @@
 //! What tags within one template may name.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use super::Subject;
 use super::library::Target;
@@ -50,9 +51,12 @@ impl Scope {
             || self.open.iter().any(|prefix| name.starts_with(prefix))
     }
 
-    /// Every certain name, for hints.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().map(String::as_str)
+    /// The certain names that begin so, for hints.
+    pub(super) fn below<'s>(&'s self, prefix: &'s str) -> impl Iterator<Item = &'s str> {
+        self.names
+            .range::<str, _>((Bound::Included(prefix), Bound::Unbounded))
+            .map(String::as_str)
+            .take_while(move |name| name.starts_with(prefix))
     }
 
     /// What the items of a loop are called.
@@ -132,6 +136,11 @@ impl Order {
                 .map(|task| (task.name.to_owned(), super::rules::dependencies(task)))
                 .collect(),
         }
+    }
+
+    /// Whether there is such a task.
+    pub(super) fn has(&self, task: &str) -> bool {
+        self.before.contains_key(task)
     }
 
     /// Whether `task` waits for `other`, directly or through others. Near ones are found first.

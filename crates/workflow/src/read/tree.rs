@@ -139,7 +139,7 @@ impl Node {
         match &self.value {
             NodeValue::Null => "nothing",
             NodeValue::Bool(_) => "a boolean",
-            NodeValue::Number(number) if number.is_f64() => "a number",
+            NodeValue::Number(number) if number.is_f64() => "a fraction",
             NodeValue::Number(_) => "an integer",
             NodeValue::Text(_) => "text",
             NodeValue::List(_) => "a list",

@@ -3,7 +3,9 @@
 mod conformance;
 mod depends;
 mod expressions;
+mod lint;
 mod properties;
+mod seeds;
 mod shared;
 mod tags;
 mod verdicts;

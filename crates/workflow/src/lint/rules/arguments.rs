@@ -7,7 +7,6 @@ use super::super::library::Target;
 use super::super::model::{At, Call, Home, Template};
 use super::super::report::Report;
 use super::workflow::values_may_come;
-use crate::nearest::nearest;
 use crate::read::NodeValue;
 
 /// The workflow's own arguments, and what its entrypoint and exit handler need of them.
@@ -140,7 +139,7 @@ fn against(call: &Call<'_>, target: &Template<'_>, report: &mut Report<'_>) {
         if name.is_empty() || inputs.iter().any(|input| input.name() == name) {
             continue;
         }
-        let hint = match nearest(name, inputs.iter().map(At::name)) {
+        let hint = match report.nearest(name, inputs.iter().map(At::name)) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "remove it, or declare the input".to_owned(),
         };

@@ -33,16 +33,13 @@ fn path(form: Form, artifact: &At<'_>, report: &mut Report<'_>) {
             format!("artifact `{}` has no `path`", artifact.name()),
             Some("add the path of its file in the container".to_owned()),
         ),
-        Some(path) if form.is_leaf() => {
-            if path.split('/').any(|part| part == "..") {
-                report.error(
-                    "invalid-path",
-                    &artifact.place("path"),
-                    format!("the path `{path}` leads out through `..`"),
-                    Some("write the path without `..`".to_owned()),
-                );
-            }
-        }
+        Some(path) if form.is_leaf() && path.split('/').any(|part| part == "..") => report.error(
+            "invalid-path",
+            &artifact.place("path"),
+            format!("the path `{path}` leads out through `..`"),
+            Some("write the path without `..`".to_owned()),
+        ),
+        Some(_) if form.is_leaf() => {}
         Some(_) => report.error(
             "misplaced-field",
             &artifact.place("path"),

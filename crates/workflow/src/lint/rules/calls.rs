@@ -6,7 +6,6 @@ use super::super::model::{At, Home, Template};
 use super::super::report::Report;
 use super::workflow;
 use crate::diagnostic::Severity;
-use crate::nearest::nearest;
 
 pub(super) fn check(
     subject: &Subject<'_>,
@@ -69,7 +68,7 @@ fn shape(call: &At<'_>, reference: &At<'_>, report: &mut Report<'_>) {
 fn undefined(home: &Home<'_>, call: &At<'_>, caller: &str, report: &mut Report<'_>) {
     let at = call.place("template");
     let name = at.node.text().unwrap_or_default();
-    let hint = nearest(name, home.template_names()).map_or_else(
+    let hint = report.nearest(name, home.template_names()).map_or_else(
         || "define it under `templates`".to_owned(),
         |near| format!("did you mean `{near}`?"),
     );
@@ -88,13 +87,14 @@ fn undefined_reference(subject: &Subject<'_>, reference: &At<'_>, report: &mut R
         Some(stored) => (
             "template",
             format!("the stored workflow `{name}` has no template `{template}`"),
-            nearest(template, stored.template_names())
+            report
+                .nearest(template, stored.template_names())
                 .map(|near| format!("did you mean `{near}`?")),
         ),
         None => (
             "name",
             format!("the stored workflow `{name}` is in none of the files"),
-            Some(nearest(name, subject.library.names()).map_or_else(
+            Some(report.nearest(name, subject.library.names()).map_or_else(
                 || "give the file that holds it as well".to_owned(),
                 |near| format!("did you mean `{near}`?"),
             )),
@@ -123,8 +123,9 @@ fn hooks(home: &Home<'_>, call: &At<'_>, report: &mut Report<'_>) {
         {
             continue;
         }
-        let hint =
-            nearest(name, home.template_names()).map(|near| format!("did you mean `{near}`?"));
+        let hint = report
+            .nearest(name, home.template_names())
+            .map(|near| format!("did you mean `{near}`?"));
         report.add(
             Severity::Warning,
             "undefined-template",

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::model::{Form, Template};
 use super::super::report::Report;
 use crate::expr::depends::sort;
-use crate::nearest::nearest;
 
 pub(super) fn check(template: &Template<'_>, report: &mut Report<'_>) {
     if template.form() != Some(Form::ContainerSet) {
@@ -58,7 +57,7 @@ pub(super) fn check(template: &Template<'_>, report: &mut Report<'_>) {
                 .or_default()
                 .insert(name.to_owned());
             if !seen.contains(name) {
-                let hint = nearest(name, seen.iter().copied());
+                let hint = report.nearest(name, seen.iter().copied());
                 report.error(
                     "undefined-task",
                     &dependency,

@@ -7,7 +7,6 @@ use super::super::report::Report;
 use super::super::spot::locate;
 use crate::diagnostic::{Position, Severity};
 use crate::expr::depends::{Depends, DependsError, DependsErrorKind, TaskResult, sort};
-use crate::nearest::nearest;
 
 pub(super) fn check(template: &Template<'_>, report: &mut Report<'_>) {
     if template.form() != Some(Form::Dag) {
@@ -181,7 +180,7 @@ fn unknown(
     tasks: &BTreeMap<&str, &Call<'_>>,
     report: &mut Report<'_>,
 ) {
-    let hint = match nearest(name, tasks.keys().copied()) {
+    let hint = match report.nearest(name, tasks.keys().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "the DAG has no such task".to_owned(),
     };
@@ -200,32 +199,39 @@ fn unknown(
 
 fn cycle(template: &Template<'_>, report: &mut Report<'_>) {
     let names: Vec<&str> = template.calls.iter().map(|task| task.name).collect();
-    let edges: BTreeMap<String, BTreeSet<String>> = template
+    let mut edges: BTreeMap<String, BTreeSet<String>> = template
         .calls
         .iter()
         .map(|task| (task.name.to_owned(), dependencies(task)))
         .collect();
-    let Err(cycle) = sort(&names, &edges) else {
-        return;
-    };
-    let first = cycle.first().copied().unwrap_or_default();
-    let Some(task) = template.calls.iter().find(|task| task.name == first) else {
-        return;
-    };
-    let field = if task.at.text("depends").is_some() {
-        "depends"
-    } else {
-        "dependencies"
-    };
-    report.error(
-        "dependency-cycle",
-        &task.at.place(field),
-        format!(
-            "tasks wait for each other: `{}` -> `{first}`",
-            cycle.join("` -> `")
-        ),
-        Some("remove one of these dependencies".to_owned()),
-    );
+    // Each cycle that is found is cut, so that the next one shows.
+    while let Err(cycle) = sort(&names, &edges) {
+        let cycle: Vec<String> = cycle.into_iter().map(str::to_owned).collect();
+        let [first, ..] = cycle.as_slice() else {
+            return;
+        };
+        let next = cycle.get(1).unwrap_or(first);
+        if let Some(before) = edges.get_mut(first) {
+            before.remove(next);
+        }
+        let Some(task) = template.calls.iter().find(|task| task.name == first) else {
+            return;
+        };
+        let field = if task.at.text("depends").is_some() {
+            "depends"
+        } else {
+            "dependencies"
+        };
+        report.error(
+            "dependency-cycle",
+            &task.at.place(field),
+            format!(
+                "tasks wait for each other: `{}` -> `{first}`",
+                cycle.join("` -> `")
+            ),
+            Some("remove one of these dependencies".to_owned()),
+        );
+    }
 }
 
 fn targets(dag: &At<'_>, tasks: &BTreeMap<&str, &Call<'_>>, report: &mut Report<'_>) {
@@ -236,8 +242,9 @@ fn targets(dag: &At<'_>, tasks: &BTreeMap<&str, &Call<'_>>, report: &mut Report<
         if is_dynamic(name) || name.contains("}}") || tasks.contains_key(name) {
             continue;
         }
-        let hint =
-            nearest(name, tasks.keys().copied()).map(|near| format!("did you mean `{near}`?"));
+        let hint = report
+            .nearest(name, tasks.keys().copied())
+            .map(|near| format!("did you mean `{near}`?"));
         report.error(
             "undefined-task",
             &dag.place("target"),

@@ -49,6 +49,9 @@ pub(super) fn check(home: &Home<'_>, template: &Template<'_>, report: &mut Repor
 
 fn image(home: &Home<'_>, template: &Template<'_>, form: Form, report: &mut Report<'_>) {
     let Some(body) = template.body() else { return };
+    if !matches!(body.node.value, NodeValue::Map(_)) {
+        return;
+    }
     if body
         .node
         .entry("image")

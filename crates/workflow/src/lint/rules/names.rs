@@ -147,7 +147,8 @@ fn list<'a>(
         let at = item.place("name");
         // Names of templates and inputs are read before any tag is replaced.
         let late = !matches!(word, "template" | "input parameter" | "input artifact");
-        if !is_valid(name, alphabet) && !(late && is_dynamic(name)) {
+        let fine = is_valid(name, alphabet) || (late && is_dynamic(name));
+        if !fine {
             invalid(&at, name, alphabet, report);
         }
         let line = at.node.position.line;

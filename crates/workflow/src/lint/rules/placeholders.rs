@@ -32,6 +32,9 @@ struct Use<'a> {
 pub(super) fn check(home: &Home<'_>, report: &mut Report<'_>) {
     let mut uses: BTreeMap<String, Use<'_>> = BTreeMap::new();
     for (at, text) in home.root.texts() {
+        if !text.contains(['<', '[']) {
+            continue;
+        }
         for found in PLACEHOLDER.find_iter(text) {
             uses.entry(found.as_str().to_owned())
                 .or_insert_with(|| Use {

@@ -1,6 +1,6 @@
 //! Tags name variables that exist where they stand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Subject;
 use super::super::model::{At, Call, Form, Home, Template};
@@ -9,7 +9,6 @@ use super::super::scope::{Order, Scope};
 use super::super::spot::locate;
 use crate::diagnostic::Severity;
 use crate::expr::tags::{TagKind, scan};
-use crate::nearest::nearest;
 
 /// Roots whose names Argo checks before a workflow starts.
 const CHECKED: [&str; 7] = [
@@ -85,12 +84,12 @@ struct Walk<'w, 'a> {
 impl Walk<'_, '_> {
     /// Steps see what the steps before them give.
     fn steps(&mut self, scope: &mut Scope, is_known: IsKnown<'_>) {
-        let mut groups: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+        let mut groups: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
         for step in &self.template.calls {
             groups
                 .entry(step.group.unwrap_or_default())
                 .or_default()
-                .push(step.name);
+                .insert(step.name);
         }
         for step in &self.template.calls {
             scope.add(format!("{}.status", step.prefix()));
@@ -108,7 +107,7 @@ impl Walk<'_, '_> {
                 });
                 if !is_hook(step, &at) {
                     let group = &groups[&step.group.unwrap_or_default()];
-                    self.siblings(step, group, &at, text);
+                    self.siblings(step, group, &at, text, scope);
                 }
             }
             self.inline(step, scope);
@@ -232,13 +231,10 @@ impl Walk<'_, '_> {
             "steps" if calls.contains(&call) && !scope.contains(&format!("steps.{call}.id")) => {
                 format!("`{call}` comes later")
             }
-            _ => {
-                let known = scope.names().chain(self.subject.globals.names());
-                match nearest(name, known) {
-                    Some(near) => format!("did you mean `{{{{{near}}}}}`?"),
-                    None => missing(root, name),
-                }
-            }
+            _ => self.near(root, call, name, scope).map_or_else(
+                || missing(root, name),
+                |near| format!("did you mean `{{{{{near}}}}}`?"),
+            ),
         };
         let place = locate(self.report.read(), at, piece, nth);
         self.report.add(
@@ -249,6 +245,27 @@ impl Walk<'_, '_> {
             format!("`{piece}` names nothing that exists here"),
             Some(hint),
         );
+    }
+
+    /// A known name near to one that is not. Of steps and tasks, either the name or what it gives is
+    /// taken for misspelt.
+    fn near(&mut self, root: &str, call: &str, name: &str, scope: &Scope) -> Option<String> {
+        let prefix = format!("{root}.{call}.");
+        if !matches!(root, "steps" | "tasks") {
+            let root = format!("{root}.");
+            let known = scope.below(&root).chain(self.subject.globals.names());
+            return self.report.nearest(name, known).map(str::to_owned);
+        }
+        if self.template.calls.iter().any(|other| other.name == call) {
+            return self
+                .report
+                .nearest(name, scope.below(&prefix))
+                .map(str::to_owned);
+        }
+        let calls = self.template.calls.iter().map(|call| call.name);
+        let near = self.report.nearest(call, calls)?;
+        let rest = name.strip_prefix(&prefix)?;
+        Some(format!("{root}.{near}.{rest}"))
     }
 
     /// A task that reads what another gives must wait for it.
@@ -262,8 +279,12 @@ impl Walk<'_, '_> {
             else {
                 continue;
             };
-            let exists = self.template.calls.iter().any(|call| call.name == other);
-            if !exists || tag.text == "tasks.name" || order.waits_for(task.name, other) {
+            // A status that is not known was reported already.
+            if !order.has(other)
+                || tag.text == "tasks.name"
+                || tag.text.ends_with(".status")
+                || order.waits_for(task.name, other)
+            {
                 continue;
             }
             // Argo looks at arguments that begin with such a tag, and at nothing else.
@@ -289,19 +310,27 @@ impl Walk<'_, '_> {
     }
 
     /// Steps of one group start together.
-    fn siblings(&mut self, step: &Call<'_>, group: &[&str], at: &At<'_>, text: &str) {
-        if group.len() < 2 && !text.contains(step.name) {
-            return;
-        }
+    fn siblings(
+        &mut self,
+        step: &Call<'_>,
+        group: &BTreeSet<&str>,
+        at: &At<'_>,
+        text: &str,
+        scope: &Scope,
+    ) {
         let Ok(tags) = scan(text) else { return };
         for tag in tags.iter().filter(|tag| tag.kind == TagKind::Simple) {
             let other = tag
                 .text
                 .strip_prefix("steps.")
                 .and_then(|rest| rest.split('.').next());
+            // What is not known at all was reported already.
             let Some(other) = other.filter(|other| group.contains(other)) else {
                 continue;
             };
+            if !scope.contains(tag.text) {
+                continue;
+            }
             let place = locate(self.report.read(), at, &text[tag.start..tag.end], 0);
             self.report.add(
                 Severity::Warning,
@@ -343,7 +372,8 @@ fn misspelt_root(name: &str) -> Option<&'static str> {
     if !dotted || root.is_empty() || ROOTS.contains(&root) {
         return None;
     }
-    nearest(root, ROOTS).and_then(|near| ROOTS.into_iter().find(|root| *root == near))
+    crate::nearest::nearest(root, ROOTS)
+        .and_then(|near| ROOTS.into_iter().find(|root| *root == near))
 }
 
 /// A hint where no name is near.

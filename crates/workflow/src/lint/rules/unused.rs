@@ -24,6 +24,9 @@ pub(super) fn check(template: &Template<'_>, report: &mut Report<'_>) {
     let declared = format!("{}.inputs", template.at.path);
     let mut used = BTreeSet::new();
     for (at, text) in template.at.texts() {
+        if !text.contains("inputs") {
+            continue;
+        }
         let own = at.path.as_str().starts_with(&declared);
         for found in REFERENCE.captures_iter(text) {
             match found.get(1).or(found.get(2)) {

@@ -3,7 +3,6 @@
 use super::super::model::{At, Home, is_dynamic};
 use super::super::report::Report;
 use super::super::{Purpose, Subject};
-use crate::nearest::nearest;
 use crate::read::Kind;
 
 pub(super) fn check(subject: &Subject<'_>, report: &mut Report<'_>) {
@@ -49,7 +48,7 @@ fn base<'s>(subject: &'s Subject<'_>, report: &mut Report<'_>) -> Option<&'s Hom
     let found = subject.library.stored(&reference);
     let name = reference.text("name").unwrap_or_default();
     if found.is_none() && !is_dynamic(name) {
-        let hint = nearest(name, subject.library.names()).map_or_else(
+        let hint = report.nearest(name, subject.library.names()).map_or_else(
             || "give the file that holds it as well".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
@@ -111,8 +110,9 @@ fn named(
         (None, None) => subject.home,
     };
     if home.template(name).is_none() && !is_dynamic(name) {
-        let hint =
-            nearest(name, home.template_names()).map(|near| format!("did you mean `{near}`?"));
+        let hint = report
+            .nearest(name, home.template_names())
+            .map(|near| format!("did you mean `{near}`?"));
         report.error(
             "undefined-template",
             &spec.place(field),
