@@ -1,10 +1,12 @@
 //! Contract suites: one per port, run on each implementation by its own crate's tests.
 //!
-//! Each suite is a list of cases, async functions that take a fixture. [`store_contract!`] and its
-//! like make a test of every case, so that a failure names what does not hold.
+//! Each suite is a list of cases, async functions that take a fixture.
+//! [`store_contract!`](crate::store_contract) and its like make a test of every case, so
+//! that a failure names what does not hold.
 
 pub mod blobs;
 pub mod logs;
+pub mod runner;
 pub mod secrets;
 pub mod store;
 

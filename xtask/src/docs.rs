@@ -1,4 +1,4 @@
-//! Links between the documents.
+//! Links between the documents, and from them into the code.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use crate::{source::numbered, tidy::Fault};
 pub(crate) fn broken_links(root: &Path, path: &str, content: &str) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (line, text) in prose(content) {
-        for target in targets(text) {
-            if let Some(message) = broken(root, path, target) {
-                faults.push(Fault::new(path, line, message));
-            }
+        for (name, target) in links(text) {
+            let message =
+                broken(root, path, target).or_else(|| names_nothing(root, path, name, target));
+            faults.extend(message.map(|message| Fault::new(path, line, message)));
         }
     }
     faults
@@ -27,11 +27,40 @@ fn prose(content: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// What the line's links lead to: `[text](target)`.
-fn targets(line: &str) -> impl Iterator<Item = &str> {
-    line.split("](")
-        .skip(1)
-        .filter_map(|after| after.split([')', ' ']).next())
+/// Name and target of the line's links: `[name](target)`.
+fn links(line: &str) -> impl Iterator<Item = (&str, &str)> {
+    line.match_indices("](").filter_map(|(at, mark)| {
+        let name = line[..at].rsplit('[').next()?;
+        let target = line[at + mark.len()..].split([')', ' ']).next()?;
+        Some((name, target))
+    })
+}
+
+/// A link whose name is a path in code (`engine::decide`) leads to a file that has the last part of
+/// it as an item.
+fn names_nothing(root: &Path, path: &str, name: &str, target: &str) -> Option<String> {
+    let code = name.strip_prefix('`')?.strip_suffix('`')?;
+    let (_, item) = code.rsplit_once("::")?;
+    if !target.ends_with(".rs") {
+        return None;
+    }
+    let file = root.join(path).parent()?.join(target);
+    let content = std::fs::read_to_string(file).ok()?;
+    let kinds = ["fn", "struct", "enum", "trait", "mod"];
+    let found = content
+        .lines()
+        .any(|line| kinds.iter().any(|kind| declares(line, kind, item)));
+    let module = Path::new(target).with_extension("");
+    let is_module = module.ends_with(item) || module.ends_with(format!("{item}/mod"));
+    (!found && !is_module).then(|| format!("`{target}` has no `{item}`"))
+}
+
+/// Whether the line declares an item of this kind and name.
+fn declares(line: &str, kind: &str, item: &str) -> bool {
+    let words: Vec<&str> = line
+        .split(|letter: char| !(letter.is_alphanumeric() || letter == '_'))
+        .collect();
+    words.windows(2).any(|pair| pair == [kind, item])
 }
 
 /// Why the target is broken, if it is. Addresses of other hosts are not followed.
@@ -115,6 +144,18 @@ mod tests {
         check(
             "[b](../Cargo.toml)\n",
             &["notes.md:1: the link `../Cargo.toml` leaves the repository"],
+        );
+    }
+
+    #[test]
+    fn a_link_to_code_must_name_an_item_of_the_file() {
+        check(
+            "[`check::run`](src/check.rs) and [`xtask::check`](src/check.rs)\n",
+            &[],
+        );
+        check(
+            "[`check::walk`](src/check.rs)\n",
+            &["notes.md:1: `src/check.rs` has no `walk`"],
         );
     }
 

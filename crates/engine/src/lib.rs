@@ -12,6 +12,7 @@ mod deadline;
 pub mod decide;
 pub mod event;
 pub mod evolve;
+pub mod explain;
 pub mod id;
 pub mod input;
 mod intake;

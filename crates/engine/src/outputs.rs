@@ -4,7 +4,7 @@ use crate::{
     decide::Turn,
     id::NodeId,
     node::{NamedValue, NodeOutputs},
-    report::StepEnd,
+    report::{StepEnd, StepOutcome},
     scope::{self, producers},
 };
 use groundplan_workflow::{
@@ -30,12 +30,15 @@ pub(crate) fn of_leaf(
     let declared = template
         .map(|template| template.outputs.parameters.clone())
         .unwrap_or_default();
+    // Of what never ran to its end, or was stopped, only what was taken is known.
+    let ran = end.outcome == StepOutcome::Exited && !end.asked_to_stop;
     let mut outputs = Vec::new();
     let mut missing = None;
     for output in declared {
         let value = match end.parameters.get(&output.name) {
             Some(value) => Some(value.clone()),
-            None => fallback(turn, id, &output),
+            None if ran => fallback(turn, id, &output),
+            None => None,
         };
         match value {
             Some(value) => outputs.push(NamedValue {

@@ -180,13 +180,16 @@ impl Run {
         if let Some(shape) = self.shapes.get(template) {
             return shape;
         }
-        let shape = self
-            .workflow()
-            .templates
-            .get(template)
-            .map(TemplateShape::of)
-            .unwrap_or_default();
+        let shape = self.shape_of(template);
         self.shapes.insert(template, shape)
+    }
+
+    /// The same for those who may only look.
+    pub(crate) fn shape_of(&self, template: &str) -> Arc<TemplateShape> {
+        self.shapes.get(template).unwrap_or_else(|| {
+            let template = self.workflow().templates.get(template);
+            Arc::new(template.map(TemplateShape::of).unwrap_or_default())
+        })
     }
 
     /// The last nodes of each of these: what comes next is linked behind them.

@@ -27,8 +27,11 @@ impl Shapes {
         self.0.get(template).cloned()
     }
 
-    pub(crate) fn insert(&mut self, template: &str, shape: TemplateShape) -> Arc<TemplateShape> {
-        let shape = Arc::new(shape);
+    pub(crate) fn insert(
+        &mut self,
+        template: &str,
+        shape: Arc<TemplateShape>,
+    ) -> Arc<TemplateShape> {
         self.0.insert(template.to_owned(), Arc::clone(&shape));
         shape
     }
@@ -39,6 +42,8 @@ impl Shapes {
 pub(crate) struct TemplateShape {
     /// Place of each task; or group of each step.
     places: BTreeMap<String, usize>,
+    /// Name of each task by place.
+    names: Vec<String>,
     /// Names of the tasks that the DAG ends with.
     targets: Vec<String>,
     /// Steps or tasks whose `outputs.result` the text mentions.
@@ -102,6 +107,7 @@ impl TemplateShape {
         let ranks = ranks_of(&targets, &places, &dependencies);
         TemplateShape {
             places,
+            names: dag.tasks.iter().map(|task| task.name.clone()).collect(),
             targets,
             results,
             logic,
@@ -114,6 +120,11 @@ impl TemplateShape {
     /// Place of a task in the template.
     pub(crate) fn task(&self, name: &str) -> Option<usize> {
         self.places.get(name).copied()
+    }
+
+    /// Name of the task at a place.
+    pub(crate) fn name_of(&self, task: usize) -> Option<&str> {
+        self.names.get(task).map(String::as_str)
     }
 
     /// Number of the group that a step belongs to.

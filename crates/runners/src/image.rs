@@ -27,8 +27,8 @@ pub struct ToolDir {
     /// The directory that is put on `PATH`.
     pub path: PathBuf,
     /// What must be visible for its programs to work, at the same place, read-only; the directory
-    /// itself where none is given.
-    pub show: Option<PathBuf>,
+    /// itself where nothing is given.
+    pub show: Vec<PathBuf>,
 }
 
 /// Whose `sh` and small tools a step finds.

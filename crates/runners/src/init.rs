@@ -11,7 +11,7 @@ use std::{
     mem::MaybeUninit,
     os::{
         fd::{AsFd, AsRawFd, OwnedFd},
-        unix::{ffi::OsStrExt, net::UnixStream, process::CommandExt},
+        unix::{ffi::OsStrExt, fs::MetadataExt, net::UnixStream, process::CommandExt},
     },
     process::{Command, ExitCode, Stdio},
     sync::{Arc, atomic::AtomicBool},
@@ -19,7 +19,7 @@ use std::{
 
 use command_fds::{CommandFdExt, FdMapping};
 use rustix::{
-    event::{PollFd, PollFlags, poll},
+    event::{PollFd, PollFlags, Timespec, poll},
     net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg},
     process::{Pid, Signal, WaitOptions, WaitStatus},
 };
@@ -42,6 +42,12 @@ pub(crate) const KILL: u8 = b'k';
 
 /// How many descriptors come with the order: see [`Kept`].
 pub(crate) const DESCRIPTORS: usize = 11;
+
+/// How often process 1 looks whether the step's directory is still there, once the tool has ended.
+const ABANDONED: Timespec = Timespec {
+    tv_sec: 60,
+    tv_nsec: 0,
+};
 
 /// Signals that whoever started us may have ignored. A handler becomes the default again when the
 /// tool is executed, an ignored signal would not.
@@ -238,8 +244,7 @@ impl ProcessOne {
             ToolEnd::Failed(number) => format!("failed {number} {at}\n"),
             ToolEnd::NoDirectory(number) => format!("nowhere {number} {at}\n"),
         })?;
-        while self.listen()? != RELEASE {}
-        Ok(())
+        self.wait_for_release()
     }
 
     /// Starts the tool and answers its process id.
@@ -347,6 +352,21 @@ impl ProcessOne {
     /// Whether everybody we see is of the step.
     fn is_first(&self) -> bool {
         self.order.sandboxed && rustix::process::getpid() == Pid::INIT
+    }
+
+    /// Waits until a supervisor has taken everything, or nobody ever will: the step's directory is
+    /// gone.
+    fn wait_for_release(&mut self) -> io::Result<()> {
+        loop {
+            let mut fds = [PollFd::new(&self.kept.control, PollFlags::IN)];
+            match poll(&mut fds, Some(&ABANDONED)) {
+                Ok(0) if self.kept.status.metadata()?.nlink() == 0 => return Ok(()),
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) if self.listen()? == RELEASE => return Ok(()),
+                Ok(_) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// The next word of a supervisor.

@@ -420,7 +420,10 @@ impl Planner<'_> {
         };
         let tools = self.mapping.tools.iter();
         let mut mounts: Vec<Mount> = tools
-            .map(|tool| tool.show.as_ref().unwrap_or(&tool.path))
+            .flat_map(|tool| match tool.show.as_slice() {
+                [] => std::slice::from_ref(&tool.path),
+                shown => shown,
+            })
             .chain(&options.shown)
             .filter(|path| !path.starts_with("/usr"))
             .map(shown)

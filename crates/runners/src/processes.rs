@@ -11,6 +11,8 @@ use std::{
 use groundplan_engine::time::Timestamp;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
+use crate::watch::EndOfProcess;
+
 /// The clock of this machine.
 pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now()
@@ -57,9 +59,9 @@ impl Process {
         stat(self.pid).is_none_or(|stat| stat.state == b'Z' || stat.state == b'X')
     }
 
-    /// A descriptor that becomes readable when it has ended.
-    pub(crate) fn into_handle(self) -> OwnedFd {
-        self.handle
+    /// Something to wait for its end with.
+    pub(crate) fn end(&self) -> io::Result<EndOfProcess> {
+        EndOfProcess::new(self.handle.try_clone()?)
     }
 }
 

@@ -105,21 +105,45 @@ impl Database {
         hint: Hint,
         work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
     ) -> PortResult<T> {
-        let (caller, answer) = oneshot::channel();
-        let task = Task { work, hint, caller };
-        let sent = self
-            .0
-            .jobs
-            .as_ref()
-            .is_some_and(|jobs| jobs.send(Box::new(task)).is_ok());
-        match answer.await {
-            Ok(answer) if sent => answer.map_err(|failure| failure.explain(&self.0.path)),
-            _ => Err(PortError::new(
-                ErrorKind::Broken,
-                format!("the writer of `{}` has ended", self.0.path.display()),
-            )
-            .with_hint("this is a bug; start again")),
-        }
+        let (sender, answer) = oneshot::channel();
+        self.send(Task {
+            work,
+            hint,
+            // The caller may have gone.
+            caller: move |result| drop(sender.send(result)),
+        });
+        let answer = answer.await.map_err(|_| self.no_writer())?;
+        answer.map_err(|failure| failure.explain(&self.0.path))
+    }
+
+    /// The same for who may block.
+    pub(crate) fn write_blocking<T: Send + 'static>(
+        &self,
+        hint: Hint,
+        work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+    ) -> PortResult<T> {
+        let (sender, answer) = mpsc::sync_channel(1);
+        self.send(Task {
+            work,
+            hint,
+            caller: move |result| drop(sender.send(result)),
+        });
+        let answer = answer.recv().map_err(|_| self.no_writer())?;
+        answer.map_err(|failure| failure.explain(&self.0.path))
+    }
+
+    /// Hands a job to the writer. Where that has ended, the job is dropped, and its caller notices.
+    fn send(&self, job: impl Job + 'static) {
+        let jobs = self.0.jobs.as_ref();
+        let _ = jobs.map(|jobs| jobs.send(Box::new(job)));
+    }
+
+    fn no_writer(&self) -> PortError {
+        PortError::new(
+            ErrorKind::Broken,
+            format!("the writer of `{}` has ended", self.0.path.display()),
+        )
+        .with_hint("this is a bug; start again")
     }
 
     /// Does reading work on one state of the database.

@@ -25,17 +25,15 @@ const LONGEST: u64 = 4096;
 
 /// The key of an installation, from `file` or, where none is given, from the data directory, where
 /// it is made at first use. *Broken* where the file is missing or holds another key than the one
-/// that sealed what the database has.
-pub async fn installation_key(
+/// that sealed what the database has. Blocks.
+pub fn installation_key(
     directory: &DataDirectory,
     database: &Database,
     file: Option<&Path>,
 ) -> PortResult<Key> {
     let own = file.is_none();
     let path = file.map_or_else(|| directory.path().join(FILE), Path::to_path_buf);
-    database
-        .write(Hint::Spare, move |db| find(db, &path, own))
-        .await
+    database.write_blocking(Hint::Spare, move |db| find(db, &path, own))
 }
 
 /// Alone among all processes, because it runs in a writing transaction.

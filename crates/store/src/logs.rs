@@ -1,11 +1,7 @@
 //! The archive of logs: compressed pieces in append-only chunk files, and their places in the
 //! database.
 
-use std::{
-    collections::VecDeque,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::VecDeque, path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use groundplan_engine::id::StepId;
@@ -66,13 +62,22 @@ impl LogArchive {
         blocking(move || Appender::new(chunk, end)).await
     }
 
-    /// Scans one log; the offsets and lines of its hits.
-    async fn scan(&self, place: Place, mut scanner: Scanner) -> PortResult<Scanner> {
+    /// What holds of a log that could not be read: *not found* where it was deleted meanwhile.
+    async fn explain(&self, place: &Place, error: PortError) -> PortError {
+        match self.find(&place.record.step).await {
+            Ok(Some(found)) if found.log == place.log => error,
+            Ok(_) => not_found(&place.record.step),
+            Err(error) => error,
+        }
+    }
+
+    /// Scans one log.
+    async fn scan(&self, place: &Place, mut scanner: Scanner) -> PortResult<Scanner> {
         let pieces = self.pieces(place.log).await?;
-        let directory = Arc::clone(&self.directory);
-        blocking(move || {
+        let (directory, scanned) = (Arc::clone(&self.directory), place.clone());
+        let scanned = blocking(move || {
             for piece in pieces {
-                for frame in piece::read(&directory, &place, &piece)? {
+                for frame in piece::read(&directory, &scanned, &piece)? {
                     scanner.take(&frame.bytes);
                 }
                 if scanner.is_full() {
@@ -81,8 +86,11 @@ impl LogArchive {
             }
             scanner.end();
             Ok(scanner)
-        })
-        .await
+        });
+        match scanned.await {
+            Ok(scanner) => Ok(scanner),
+            Err(error) => Err(self.explain(place, error).await),
+        }
     }
 
     async fn pieces(&self, log: i64) -> PortResult<Vec<Piece>> {
@@ -123,14 +131,12 @@ impl Logs for LogArchive {
     }
 
     async fn read(&self, step: &StepId, offset: u64) -> PortResult<Box<dyn LogSource>> {
-        let place = self.find(step).await?.ok_or_else(|| {
-            PortError::new(ErrorKind::NotFound, format!("there is no log of `{step}`"))
-        })?;
+        let place = self.find(step).await?.ok_or_else(|| not_found(step))?;
         let pieces: VecDeque<Piece> = self.pieces(place.log).await?.into();
         let before = pieces.partition_point(|piece| piece.offset <= offset);
         let pieces = pieces.into_iter().skip(before.saturating_sub(1)).collect();
         Ok(Box::new(Reader {
-            directory: self.directory.to_path_buf(),
+            archive: self.clone(),
             place,
             pieces,
             offset,
@@ -154,7 +160,10 @@ impl Logs for LogArchive {
             after = place.log;
             let step = place.record.step.clone();
             let scanner = Scanner::new(needle.as_bytes(), limit - hits.len());
-            let scanner = self.scan(place, scanner).await?;
+            let scanner = match self.scan(&place, scanner).await {
+                Err(error) if error.kind == ErrorKind::NotFound => continue,
+                scanned => scanned?,
+            };
             hits.extend(scanner.hits().map(|(offset, line)| LogHit {
                 step: step.clone(),
                 offset,
@@ -188,6 +197,10 @@ impl Logs for LogArchive {
     }
 }
 
+fn not_found(step: &StepId) -> PortError {
+    PortError::new(ErrorKind::NotFound, format!("there is no log of `{step}`"))
+}
+
 /// Frames of about one piece; none when the source has no more.
 async fn batch(source: &mut dyn LogSource) -> PortResult<Vec<LogFrame>> {
     let mut batch = Vec::new();
@@ -204,7 +217,7 @@ async fn batch(source: &mut dyn LogSource) -> PortResult<Vec<LogFrame>> {
 
 /// A log from an offset on.
 struct Reader {
-    directory: PathBuf,
+    archive: LogArchive,
     place: Place,
     pieces: VecDeque<Piece>,
     offset: u64,
@@ -214,9 +227,12 @@ struct Reader {
 impl LogSource for Reader {
     async fn next(&mut self) -> PortResult<Option<Vec<LogFrame>>> {
         while let Some(piece) = self.pieces.front().cloned() {
-            let directory = self.directory.clone();
+            let directory = Arc::clone(&self.archive.directory);
             let (place, begin) = (self.place.clone(), piece.offset);
-            let frames = blocking(move || piece::read(&directory, &place, &piece)).await?;
+            let frames = match blocking(move || piece::read(&directory, &place, &piece)).await {
+                Ok(frames) => frames,
+                Err(error) => return Err(self.archive.explain(&self.place, error).await),
+            };
             self.pieces.pop_front();
             let frames = piece::from_offset(frames, self.offset.saturating_sub(begin));
             if !frames.is_empty() {

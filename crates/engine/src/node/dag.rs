@@ -8,7 +8,7 @@ use crate::{
     event::{After, Event},
     id::NodeId,
     node::{
-        NodeKind, NodeOutputs, NodePhase,
+        NodeKind, NodeOutputs, NodePhase, fail_fast,
         fan_out::{self, Callable, Spread},
     },
     outputs, pass,
@@ -39,6 +39,9 @@ pub(crate) fn visit(turn: &mut Turn<'_>, id: &NodeId) {
     if turn.node(id).phase == NodePhase::Pending {
         turn.record(Event::NodeStarted { node: id.clone() });
         begin(turn, id);
+        return;
+    }
+    if fail_fast::check(turn, id) {
         return;
     }
     go_on(turn, id, Ready::new());

@@ -1,6 +1,7 @@
 //! One vertex of a run, and (one file per concern) how each kind of node moves on.
 
 pub(crate) mod dag;
+pub(crate) mod fail_fast;
 pub(crate) mod fan_out;
 pub(crate) mod leaf;
 pub mod phase;

@@ -8,7 +8,7 @@ use crate::{
     event::{After, Event, NodeCreated},
     id::NodeId,
     node::{
-        NodeKind, NodeOutputs, NodePhase,
+        NodeKind, NodeOutputs, NodePhase, fail_fast,
         fan_out::{self, Callable, Spread},
     },
     outputs, pass,
@@ -29,6 +29,9 @@ pub(crate) fn visit(turn: &mut Turn<'_>, id: &NodeId) {
     if turn.node(id).phase == NodePhase::Pending {
         turn.record(Event::NodeStarted { node: id.clone() });
         begin(turn, id);
+        return;
+    }
+    if fail_fast::check(turn, id) {
         return;
     }
     while let Some(child) = turn.next_touched(id) {

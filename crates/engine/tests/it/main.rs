@@ -1,3 +1,6 @@
 //! Tests of the engine from outside: documents and outcomes in, events and actions out.
 
+mod locks;
+mod oracle;
+mod properties;
 mod stories;

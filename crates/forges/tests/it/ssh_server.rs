@@ -1,5 +1,7 @@
 //! A real sshd on loopback, with one host key and one authorized key.
 
+#![expect(clippy::print_stderr, reason = "tests say what does not run")]
+
 use std::{
     fs,
     io::{BufRead, BufReader},

@@ -10,7 +10,8 @@ use groundplan_ports::{
 };
 
 use crate::{
-    Place, assert_fails, commit, http_server::HttpServer, run, ssh_server::SshServer, write,
+    Place, assert_fails, commit, http_server::HttpServer, plain_git, run, ssh_server::SshServer,
+    write,
 };
 
 const TOKEN: &str = "t0ken/with:odd@chars%41";
@@ -55,11 +56,19 @@ fn assert_clone_and_fetch(place: &Place, remote: &Remote, url: &Path) {
     let config = fs::read_to_string(place.path("clone/config")).unwrap();
     assert!(!config.contains(MARKER), "{config}");
 
+    // Another helper in the clone's settings would be told the token after it worked.
+    let ran = place.path("ran");
+    let helper = format!("!touch {} #", ran.display());
+    plain_git(
+        &place.path("clone"),
+        ["config", "credential.helper", &helper],
+    );
     write(url, "a", "2");
     let upstream = run(place.git.repository(url)).unwrap();
     let id = commit(&upstream, "second");
     run(clone.fetch(remote, &["+refs/heads/*:refs/heads/*"])).unwrap();
     assert_eq!(run(clone.resolve("main")).unwrap(), id);
+    assert!(!ran.exists());
     place.assert_nothing_is_left();
 }
 

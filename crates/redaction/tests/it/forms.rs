@@ -158,6 +158,8 @@ fn url_encoded(value: &[u8]) -> String {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
     #[test]
     fn base64_at_any_place_is_masked(
         value in value(),

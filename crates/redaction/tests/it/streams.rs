@@ -116,7 +116,7 @@ fn slowly_masked(values: &[Vec<u8>], text: &[u8]) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn masking_equals_the_slow_way(values in values(), text in text()) {

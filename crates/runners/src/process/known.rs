@@ -30,7 +30,7 @@ pub(super) struct Known {
     /// What to start, until it was begun.
     spec: Option<Box<StepSpec>>,
     needles: Vec<(String, SecretValue)>,
-    supervisor: Option<Child>,
+    supervisor: Option<Process>,
     started: u32,
 }
 
@@ -62,22 +62,15 @@ impl Known {
         dir: &StepDir,
         options: &Options,
     ) -> io::Result<Option<EndOfProcess>> {
-        let ours = self.supervisor.as_mut().map(Child::try_wait).transpose()?;
-        let process = match ours {
-            Some(None) => self.supervisor.as_ref().map(Pid::from_child),
-            Some(Some(_)) | None => {
-                self.supervisor = None;
-                None
-            }
-        };
         if dir.report()?.is_some() {
             return Ok(None);
         }
-        if let Some(pid) = process {
-            return EndOfProcess::new(Process::open(pid)?.into_handle()).map(Some);
+        self.supervisor.take_if(|ours| ours.has_ended());
+        if let Some(ours) = &self.supervisor {
+            return ours.end().map(Some);
         }
         if let Some(living) = living_supervisor(dir) {
-            return EndOfProcess::new(living.into_handle()).map(Some);
+            return living.end().map(Some);
         }
         let begun = dir.status()?.begun.is_some();
         if self.spec.is_none() && self.started > 0 && !begun {
@@ -92,8 +85,9 @@ impl Known {
         let Some(child) = self.spawn(dir, options)? else {
             return Ok(None);
         };
-        let pid = Pid::from_child(self.supervisor.insert(child));
-        EndOfProcess::new(Process::open(pid)?.into_handle()).map(Some)
+        let process = Process::open(Pid::from_child(&child))?;
+        reap(child, process.end()?);
+        self.supervisor.insert(process).end().map(Some)
     }
 
     /// Starts a supervisor; `None` where the step cannot be started, which is reported.
@@ -138,6 +132,16 @@ impl Known {
             .spawn()
             .map(Some)
     }
+}
+
+/// Leaves no zombie of a supervisor that we started.
+fn reap(mut child: Child, end: EndOfProcess) {
+    tokio::spawn(async move {
+        if end.ended().await.is_ok() {
+            // It has ended, so this does not wait.
+            let _ = child.wait();
+        }
+    });
 }
 
 /// The supervisor that says it is one, where it lives.

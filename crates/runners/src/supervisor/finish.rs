@@ -1,7 +1,7 @@
 //! The end of a step: everything it printed is in the log, its outputs are taken, the report is
 //! written, nothing of it lives.
 
-use std::{collections::BTreeMap, io, os::fd::AsFd};
+use std::{collections::BTreeMap, io};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use groundplan_engine::{
@@ -18,7 +18,6 @@ use super::{
     Supervisor, cgroup,
     live::{How, Live},
     notice,
-    start::{complaints_of, failure, masked},
 };
 use crate::{
     init,
@@ -48,30 +47,11 @@ impl Supervisor {
         }
         live.drain()?;
         let facts = live.facts.clone();
-        let report = match (how, &live.complaints) {
-            (How::NeverBegun, Some(complaints)) => {
-                let said = complaints_of(complaints.as_fd());
-                let message = masked(
-                    &self.needles,
-                    format!(
-                        "the sandbox could not be made: {said}\n\
-                         hint: `groundplan doctor` says what it lacks"
-                    )
-                    .as_bytes(),
-                );
-                let asked = self.dir.stop()?.is_some();
-                failure(StepOutcome::StartFailure { message }, asked)
-            }
-            _ => {
-                let result = match facts.result {
-                    ResultTake::No => None,
-                    ResultTake::Plain | ResultTake::Sensitive => {
-                        Some(live.out.tail(take::RESULT_LIMIT)?)
-                    }
-                };
-                self.report(&facts, how, result, &mut live.log)?
-            }
+        let result = match facts.result {
+            ResultTake::No => None,
+            ResultTake::Plain | ResultTake::Sensitive => Some(live.out.tail(take::RESULT_LIMIT)?),
         };
+        let report = self.report(&facts, how, result, &mut live.log)?;
         self.dir.write_json("report.pending", &report)?;
         self.release(&mut live)?;
         cgroup::remove(&facts.cgroups);
@@ -130,7 +110,7 @@ impl Supervisor {
             How::Ended(ToolEnd::Exited(code), at) => (at, Some(code)),
             How::Ended(ToolEnd::Signaled(signal), at) => (at, Some(128 + signal)),
             How::Ended(ToolEnd::Failed(_) | ToolEnd::NoDirectory(_), at) => (at, None),
-            How::Vanished | How::NeverBegun => (processes::now(), None),
+            How::Vanished => (processes::now(), None),
         };
         Ok(Report {
             report: StepReport::Ended(StepEnd {
@@ -275,6 +255,6 @@ fn outcome(facts: &Facts, how: How, stop: Option<StopRequest>) -> StepOutcome {
         },
         // Where we killed process 1, it could not say so.
         How::Vanished if stop.is_some() => StepOutcome::Signaled { signal: 9 },
-        How::Vanished | How::NeverBegun => StepOutcome::Lost,
+        How::Vanished => StepOutcome::Lost,
     }
 }

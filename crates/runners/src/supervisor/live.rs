@@ -33,8 +33,6 @@ pub(super) enum How {
     Ended(ToolEnd, Timestamp),
     /// Nothing lives, and process 1 said nothing.
     Vanished,
-    /// Process 1 never executed anything.
-    NeverBegun,
 }
 
 /// A step that lives.
@@ -119,8 +117,8 @@ impl Supervisor {
         Ok(Some(self.live(self.facts()?, pipes, log, init)))
     }
 
-    /// Attends to a step until it has ended.
-    pub(super) fn attend(&self, live: &mut Live) -> io::Result<How> {
+    /// Attends to a step until it has ended; `None` where process 1 never executed anything.
+    pub(super) fn attend(&self, live: &mut Live) -> io::Result<Option<How>> {
         let mut stopping = Stopping::default();
         let mut log_fails_until = None;
         loop {
@@ -141,16 +139,16 @@ impl Supervisor {
             live.forget_rings(&self.signals);
             let status = self.dir.status()?;
             if let Some((end, at)) = status.ended {
-                return Ok(How::Ended(end, at));
+                return Ok(Some(How::Ended(end, at)));
             }
             let survivors = live.survivors(&self.dir.file("lock"))?;
             if survivors.as_ref().is_some_and(Vec::is_empty) {
                 // It may have spoken its last word since we looked.
                 let status = self.dir.status()?;
                 return Ok(match (status.ended, status.begun) {
-                    (Some((end, at)), _) => How::Ended(end, at),
-                    (None, Some(_)) => How::Vanished,
-                    (None, None) => How::NeverBegun,
+                    (Some((end, at)), _) => Some(How::Ended(end, at)),
+                    (None, Some(_)) => Some(How::Vanished),
+                    (None, None) => None,
                 });
             }
             let survivors = survivors.unwrap_or_default();
@@ -240,10 +238,6 @@ impl Live {
             return Ok(None);
         }
         self.init = None;
-        if let Some(child) = &mut self.child {
-            // A killed process 1 is ours to reap where there is no sandbox.
-            let _ = child.try_wait();
-        }
         if self.facts.sandboxed {
             // The namespace went with its process 1.
             return Ok(Some(Vec::new()));

@@ -38,6 +38,7 @@ use crate::{
 use live::{How, Live};
 
 pub(crate) use finish::sealing_context;
+use start::NotStarted;
 pub(crate) use start::failure;
 
 /// The hidden subcommand that runs this, with the step's directory as its argument.
@@ -45,6 +46,9 @@ pub const SUBCOMMAND: &str = "step-supervisor";
 
 /// How long to wait for a change that nothing tells of.
 const SOON: Duration = Duration::from_millis(10);
+
+/// How long what an earlier supervisor started may take to begin or to end, in milliseconds.
+const ORPHAN_GRACE: i64 = 3000;
 
 /// Runs a supervisor. It exits with 0 when a report was written or nothing was begun, with 64 where
 /// the argument is missing and with 70 where it could not do its work.
@@ -143,30 +147,53 @@ enum Situation {
 
 impl Supervisor {
     fn supervise(self, start: Option<Start>) -> io::Result<()> {
-        let mut live = match self.situation()? {
-            Situation::Alive(live) => *live,
-            Situation::Over(status, lock) if status.begun.is_none() => {
-                let Some(start) = start else {
-                    return Ok(());
-                };
-                if let Some(stop) = self.dir.stop()? {
-                    return self.stopped_before(&start, stop);
-                }
-                match self.start(&start, lock) {
-                    Ok(live) => live,
-                    Err(error) => return self.could_not_start(&start, &error),
-                }
-            }
-            Situation::Over(status, _lock) => return self.conclude(&status),
+        match self.situation()? {
+            Situation::Alive(mut live) => match self.attend(&mut live)? {
+                Some(how) => self.finish(*live, how),
+                None => Ok(()),
+            },
+            Situation::Over(status, lock) if status.begun.is_none() => match start {
+                None => Ok(()),
+                Some(start) => self.run(&start, lock),
+            },
+            Situation::Over(status, _lock) => self.conclude(&status),
+        }
+    }
+
+    /// Runs a step that was not begun.
+    fn run(&self, start: &Start, lock: File) -> io::Result<()> {
+        if let Some(stop) = self.dir.stop()? {
+            return self.stopped_before(start, stop);
+        }
+        let mut live = match self.start(start, lock) {
+            Ok(live) => live,
+            Err(error) => return self.not_started(start, error),
         };
-        let how = self.attend(&mut live)?;
-        self.finish(live, how)
+        if let Some(how) = self.attend(&mut live)? {
+            return self.finish(live, how);
+        }
+        match (live.child, live.complaints) {
+            (Some(mut child), Some(complaints)) => {
+                let why = self.not_made(&mut child, &complaints);
+                self.not_started(start, why)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn not_started(&self, start: &Start, why: NotStarted) -> io::Result<()> {
+        match why {
+            NotStarted::Failed(error) => self.could_not_start(start, &error),
+            // Whoever drives the run starts it again.
+            NotStarted::Killed => Err(io::Error::other("process 1 was killed before it began")),
+        }
     }
 
     /// Finds out what there is. A process that waits for its order ends by itself, since whoever had
-    /// to give it is dead.
+    /// to give it is dead; one that was made and then forgotten by a killed bubblewrap does not.
     fn situation(&self) -> io::Result<Situation> {
         let lock = open_shared(&self.dir, "lock")?;
+        let patience = processes::now().plus_millis(ORPHAN_GRACE);
         loop {
             match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(Situation::Over(self.dir.status()?, lock)),
@@ -178,6 +205,9 @@ impl Supervisor {
                 && let Some(live) = self.take_up(&status)?
             {
                 return Ok(Situation::Alive(Box::new(live)));
+            }
+            if status.begun.is_none() && processes::now() > patience {
+                self.kill_holders();
             }
             std::thread::sleep(SOON);
         }

@@ -5,7 +5,7 @@ use std::{
     io::{self, IoSlice, Read, Write},
     mem::MaybeUninit,
     os::{
-        fd::{AsFd, OwnedFd},
+        fd::{AsFd, BorrowedFd, OwnedFd},
         unix::{
             fs::{OpenOptionsExt, PermissionsExt},
             net::UnixStream,
@@ -25,7 +25,7 @@ use rustix::{
     fs::{MemfdFlags, memfd_create},
     net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg},
     pipe::{PipeFlags, fcntl_setpipe_size, pipe_with},
-    process::Pid,
+    process::{Pid, Signal},
 };
 use serde::Deserialize;
 
@@ -51,8 +51,10 @@ const LOCK_NUMBER: i32 = 3;
 const WORDS_NUMBER: i32 = 4;
 /// The number of bubblewrap's `--info-fd`.
 const INFO_NUMBER: i32 = 5;
+/// The number of the other end of the same pipe.
+const INFO_READER_NUMBER: i32 = 6;
 /// The first number of bubblewrap's files.
-const FILES_NUMBER: i32 = 6;
+const FILES_NUMBER: i32 = 7;
 
 /// Bytes that a pipe holds while nobody attends to the step, where the system allows it.
 const PIPE_SIZE: usize = 1 << 20;
@@ -69,7 +71,7 @@ struct Made {
 
 impl Supervisor {
     /// Starts a step whose lock we hold.
-    pub(super) fn start(&self, start: &Start, lock: File) -> io::Result<Live> {
+    pub(super) fn start(&self, start: &Start, lock: File) -> Result<Live, NotStarted> {
         let mut facts = self.prepare(start)?;
         let (mut log, positions) = LogWriter::open(&self.dir.file("log"))?;
         for name in self.needles.unmasked_names() {
@@ -90,7 +92,8 @@ impl Supervisor {
         self.dir.write_json("step.json", &facts)?;
         let made = self.make_descriptors()?;
         let (socket, theirs) = UnixStream::pair()?;
-        let (complaints, complain) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        let flags = PipeFlags::CLOEXEC | PipeFlags::NONBLOCK;
+        let (complaints, complain) = pipe_with(flags).map_err(io::Error::from)?;
         let mut spawned = match &start.sandbox {
             Some(order) => self.spawn_sandboxed(start, order, theirs, complain, lock)?,
             None => spawn_plain(start, theirs, complain, lock)?,
@@ -100,15 +103,15 @@ impl Supervisor {
             None => Pid::from_child(&spawned.child),
             Some(info) => {
                 let pid = child_pid(info)?;
-                pid.ok_or_else(|| sandbox_failed(&mut spawned.child, &complaints))?
+                pid.ok_or_else(|| self.not_made(&mut spawned.child, &complaints))?
             }
         };
         // Where it ended already, bubblewrap could not make the sandbox; that shows below.
         let init =
-            Process::open(init).map_err(|_| sandbox_failed(&mut spawned.child, &complaints))?;
+            Process::open(init).map_err(|_| self.not_made(&mut spawned.child, &complaints))?;
         cgroup::enter(&facts.cgroups, init.pid())?;
         if made.send(&socket, &start.init.to_message()).is_err() {
-            return Err(sandbox_failed(&mut spawned.child, &complaints));
+            return Err(self.not_made(&mut spawned.child, &complaints));
         }
         let (pipes, kept) = made.keep();
         let mut live = self.live(facts, pipes, (log, positions), Some(init));
@@ -187,6 +190,9 @@ impl Supervisor {
             map(lock.into(), LOCK_NUMBER),
             map(take::in_memory(&words.words)?, WORDS_NUMBER),
             map(informed, INFO_NUMBER),
+            // Should we be killed before it tells us, it must not die of that: its child would
+            // wait for it for ever.
+            map(info.try_clone()?, INFO_READER_NUMBER),
         ];
         let numbers = FILES_NUMBER..;
         mappings.extend(
@@ -211,6 +217,31 @@ impl Supervisor {
         })?;
         let info = Some(info.into());
         Ok(Spawned { child, info })
+    }
+
+    /// Why nothing was executed. What is left of the attempt is killed.
+    pub(super) fn not_made(&self, child: &mut Child, complaints: &impl AsFd) -> NotStarted {
+        self.kill_holders();
+        let killed = match child.wait() {
+            // Bubblewrap passes on the signal of its child in this way.
+            Ok(status) => status.code().is_none_or(|code| code >= 128),
+            Err(_) => false,
+        };
+        if killed {
+            return NotStarted::Killed;
+        }
+        let said = complaints_of(complaints.as_fd());
+        NotStarted::Failed(io::Error::other(format!(
+            "the sandbox could not be made: {said}\nhint: `groundplan doctor` says what it lacks"
+        )))
+    }
+
+    /// Kills what holds the lock without having begun.
+    pub(super) fn kill_holders(&self) {
+        // Without a list there is nobody whom we may kill.
+        for holder in processes::holders(&self.dir.file("lock")).unwrap_or_default() {
+            holder.signal(Signal::KILL);
+        }
     }
 
     /// Reports that a step could not be started.
@@ -250,6 +281,21 @@ pub(crate) fn failure(outcome: StepOutcome, asked_to_stop: bool) -> Report {
             parameters: Default::default(),
         }),
         sealed: Default::default(),
+    }
+}
+
+/// Why a step was not started.
+#[derive(Debug)]
+pub(super) enum NotStarted {
+    /// It cannot be.
+    Failed(io::Error),
+    /// Somebody killed what should have executed it; it can be tried again.
+    Killed,
+}
+
+impl From<io::Error> for NotStarted {
+    fn from(error: io::Error) -> Self {
+        NotStarted::Failed(error)
     }
 }
 
@@ -296,7 +342,8 @@ fn spawn(
         .spawn()
 }
 
-/// What bubblewrap says of its child: nothing, where it could not make one.
+/// What bubblewrap says of its child: nothing, where it could not make one. It holds both ends of the
+/// pipe, but the writing one only until it has spoken.
 fn child_pid(mut info: File) -> io::Result<Option<Pid>> {
     #[derive(Deserialize)]
     struct Info {
@@ -312,17 +359,8 @@ fn child_pid(mut info: File) -> io::Result<Option<Pid>> {
     Ok(Pid::from_raw(info.child_pid))
 }
 
-/// Why there is no sandbox, in bubblewrap's words.
-fn sandbox_failed(child: &mut Child, complaints: &OwnedFd) -> io::Error {
-    let _ = child.wait();
-    let said = complaints_of(complaints.as_fd());
-    io::Error::other(format!(
-        "the sandbox could not be made: {said}\nhint: `groundplan doctor` says what it lacks"
-    ))
-}
-
 /// What bubblewrap or process 1 complained of.
-pub(super) fn complaints_of(complaints: std::os::fd::BorrowedFd<'_>) -> String {
+fn complaints_of(complaints: BorrowedFd<'_>) -> String {
     let mut space = [0; 4096];
     let length = rustix::io::read(complaints, &mut space).unwrap_or(0);
     let text = String::from_utf8_lossy(&space[..length]);

@@ -8,6 +8,7 @@
 //! tools/.staging-*                      being obtained; the next sync removes what was left
 //! tools/.lock                           held by whoever obtains something
 //! providers/<host>/<namespace>/…        a filesystem mirror of providers
+//! aliases/<key>/<tool>                  a link to a program of another name
 //! ```
 //!
 //! A tool's folder is put together under `.staging-*`, tried, flushed to the disk, and then
@@ -104,6 +105,11 @@ impl Cache {
     #[must_use]
     pub fn providers(&self) -> PathBuf {
         self.root.join("providers")
+    }
+
+    /// Folders with links to programs of other names.
+    pub(super) fn aliases(&self) -> PathBuf {
+        self.root.join("aliases")
     }
 
     fn tools(&self) -> PathBuf {

@@ -8,10 +8,12 @@
 
 mod bounded;
 pub mod cache;
+mod command_dir;
 mod download;
 pub mod error;
 mod go_modules;
 mod locate;
+mod plan;
 pub mod progress;
 pub mod provider;
 mod python;
@@ -21,8 +23,10 @@ mod tool;
 mod version;
 
 pub use cache::Cache;
+pub use command_dir::CommandDir;
 pub use error::ToolError;
 pub use locate::{Listed, Located, Place, Search, list, locate};
+pub use plan::plan_json;
 pub use progress::Progress;
 pub use sync::{Obtained, SyncOptions, Synced, sync};
 pub use tool::{Product, Tool};

@@ -169,3 +169,118 @@ pub(crate) fn mount(volume: &str, path: &str) -> MountSpec {
         read_only: false,
     }
 }
+
+/// Makes a test of every case, with a sandbox and without.
+macro_rules! in_both {
+    ($($(#[doc = $doc:literal])* async fn $name:ident($machine:ident) $body:block)+) => {
+        mod plain {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name($crate::machine::Machine::new(
+                    groundplan_ports::runner::Isolation::None,
+                ))
+                .await;
+            })+
+        }
+        mod sandboxed {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name($crate::machine::Machine::new(
+                    groundplan_ports::runner::Isolation::Sandbox,
+                ))
+                .await;
+            })+
+        }
+        $($(#[doc = $doc])* async fn $name($machine: $crate::machine::Machine) $body)+
+    };
+}
+pub(crate) use in_both;
+
+/// Waits until a condition holds.
+pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let waited = async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), waited)
+        .await
+        .unwrap_or_else(|_| panic!("within a minute: {what}"));
+}
+
+/// Waits until a step has printed a text to standard output.
+pub(crate) async fn until_printed(runner: &ProcessRunner, step: &StepId, text: &str) {
+    let mut log = runner.log(step).await.expect("there is a log");
+    let mut seen = Vec::new();
+    while !String::from_utf8_lossy(&seen).contains(text) {
+        let frames = within(log.next()).await.expect("it can be read");
+        for frame in frames.expect("it prints it before it ends") {
+            seen.extend(frame.bytes);
+        }
+    }
+}
+
+/// A process by its number, killed without warning.
+pub(crate) fn kill_9(pid: i32) {
+    let pid = rustix::process::Pid::from_raw(pid).expect("a process has a positive number");
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it lives");
+}
+
+impl Machine {
+    /// The number of a step's living supervisor.
+    pub(crate) fn supervisor(&self, step: &StepId) -> Option<i32> {
+        let text = std::fs::read_to_string(self.step_dir(step).join("supervisor")).ok()?;
+        let pid: i32 = text.split(' ').next()?.parse().ok()?;
+        is_alive(pid).then_some(pid)
+    }
+
+    /// What process 1 of a step wrote.
+    pub(crate) fn status(&self, step: &StepId) -> String {
+        std::fs::read_to_string(self.step_dir(step).join("status")).unwrap_or_default()
+    }
+}
+
+/// Whether a process lives and is no zombie.
+pub(crate) fn is_alive(pid: i32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.contains(") Z ") && !stat.contains(") X "))
+}
+
+/// Numbers and command lines of living processes, arguments separated by blanks.
+pub(crate) fn processes() -> Vec<(i32, String)> {
+    let entries = std::fs::read_dir("/proc").expect("there is /proc");
+    entries
+        .flatten()
+        .filter_map(|entry| {
+            let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
+            let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            (is_alive(pid) && !line.is_empty()).then_some((pid, line))
+        })
+        .collect()
+}
+
+/// Processes below another one.
+pub(crate) fn children(parent: i32) -> Vec<i32> {
+    processes()
+        .into_iter()
+        .map(|(pid, _)| pid)
+        .filter(|pid| {
+            std::fs::read_to_string(format!("/proc/{pid}/stat"))
+                .ok()
+                .and_then(|stat| {
+                    let (_, rest) = stat.rsplit_once(')')?;
+                    rest.split_ascii_whitespace().nth(1)?.parse().ok()
+                })
+                .is_some_and(|found: i32| found == parent)
+        })
+        .collect()
+}
+
+/// The clock of this machine.
+pub(crate) fn now() -> groundplan_engine::time::Timestamp {
+    let since = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .expect("it is after 1970");
+    groundplan_engine::time::Timestamp(i64::try_from(since.as_millis()).expect("not for long"))
+}

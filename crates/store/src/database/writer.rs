@@ -10,7 +10,7 @@ use std::{
 
 use groundplan_ports::error::{ErrorKind, PortError};
 use rusqlite::{Connection, ErrorCode};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
 use super::turnstile::Turnstile;
 use crate::failure::{Failure, busy, explain_io};
@@ -51,16 +51,17 @@ pub(super) struct Done {
     pub(super) reply: Reply,
 }
 
-/// A job of a closure and of the one who waits for what it returns.
-pub(super) struct Task<W, T> {
+/// A job of two closures: what is to be done, and what tells its result to who waits for it.
+pub(super) struct Task<W, C> {
     pub(super) work: W,
     pub(super) hint: Hint,
-    pub(super) caller: oneshot::Sender<Result<T, Failure>>,
+    pub(super) caller: C,
 }
 
-impl<W, T> Job for Task<W, T>
+impl<W, C, T> Job for Task<W, C>
 where
     W: FnOnce(&Connection) -> Result<T, Failure> + Send,
+    C: FnOnce(Result<T, Failure>) + Send + 'static,
     T: Send + 'static,
 {
     fn run(self: Box<Self>, connection: &Connection) -> Done {
@@ -70,8 +71,8 @@ where
             keep: outcome.is_ok(),
             hint,
             reply: Box::new(move |durable| {
-                // Its own failure says more than that of the group. The caller may have gone.
-                let _ = caller.send(outcome.and_then(|value| {
+                // Its own failure says more than that of the group.
+                caller(outcome.and_then(|value| {
                     durable.map_err(Failure::Port)?;
                     Ok(value)
                 }));
@@ -80,7 +81,7 @@ where
     }
 
     fn refuse(self: Box<Self>, error: PortError) {
-        let _ = self.caller.send(Err(Failure::Port(error)));
+        (self.caller)(Err(Failure::Port(error)));
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::{
     collections::VecDeque,
+    env,
     fs::{self, OpenOptions},
     io::Write,
     os::unix::fs::{FileExt, MetadataExt},
     path::PathBuf,
+    process::Command,
     sync::Arc,
 };
 
@@ -43,6 +45,23 @@ impl OnDisk {
             .collect();
         paths.sort();
         paths
+    }
+}
+
+/// Gives the same frame again and again.
+struct Endless {
+    frame: LogFrame,
+    left: usize,
+}
+
+#[async_trait]
+impl LogSource for Endless {
+    async fn next(&mut self) -> PortResult<Option<Vec<LogFrame>>> {
+        let Some(left) = self.left.checked_sub(1) else {
+            return Ok(None);
+        };
+        self.left = left;
+        Ok(Some(vec![self.frame.clone()]))
     }
 }
 
@@ -127,21 +146,36 @@ async fn damaged_or_missing_chunk_is_named() {
     );
 }
 
+/// Bytes that do not compress, from a linear generator.
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = 1_u64;
+    let next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        state.to_be_bytes()[0]
+    };
+    std::iter::repeat_with(next).take(length).collect()
+}
+
+#[tokio::test]
+async fn log_that_is_deleted_while_it_is_read_is_not_found() {
+    let disk = OnDisk::new();
+    let archive = disk.archive();
+    close(&archive, "a", &noise(700_000)).await;
+    close(&archive, "b", b"other\n").await;
+    let mut source = archive.read(&step("a"), 0).await.unwrap();
+    assert!(source.next().await.unwrap().is_some());
+    archive.delete(&step("a")).await.unwrap();
+    let error = source.next().await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NotFound, "{error}");
+}
+
 #[tokio::test]
 async fn deleting_gives_the_disk_space_back() {
     let disk = OnDisk::new();
     let archive = disk.archive();
-    // Text that does not compress: every byte in two of 16 letters, drawn by a linear generator.
-    let mut state = 1_u64;
-    let noise: Vec<u8> = (0..2_000_000)
-        .map(|_| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            state.to_be_bytes()[0]
-        })
-        .collect();
-    close(&archive, "large", &noise).await;
+    close(&archive, "large", &noise(2_000_000)).await;
     close(&archive, "small", b"small\n").await;
     let chunk = disk.chunks().remove(0);
     let blocks = || fs::metadata(&chunk).unwrap().blocks() * 512;
@@ -163,4 +197,55 @@ async fn repetitive_text_becomes_small() {
     let size = fs::metadata(disk.chunks().remove(0)).unwrap().len();
     assert!(size < text.len() as u64 / 50, "{size} bytes");
     assert!(read(&archive, "a").await.unwrap() == text.as_bytes());
+}
+
+/// In a process of its own, whose memory nobody else uses.
+#[test]
+fn long_log_takes_little_memory() {
+    const ALONE: &str = "GROUNDPLAN_TEST_ALONE";
+    const MEGABYTES: usize = 100;
+    if env::var_os(ALONE).is_none() {
+        let status = Command::new(env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "logs::long_log_takes_little_memory",
+                "--nocapture",
+            ])
+            .env(ALONE, "1")
+            .status()
+            .unwrap();
+        assert!(status.success(), "the test in its own process failed");
+        return;
+    }
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let disk = OnDisk::new();
+        let archive = disk.archive();
+        let bytes = b"aws_instance.web[4711]: Still creating...\n".repeat(1561);
+        let mut source = Endless {
+            left: MEGABYTES * 1_000_000 / bytes.len(),
+            frame: LogFrame {
+                at: Timestamp(1),
+                stream: Stream::Stdout,
+                bytes,
+            },
+        };
+        let record = archive.close(&step("a"), &mut source).await.unwrap();
+        assert!(record.length > 99_000_000);
+        let mut source = archive.read(&step("a"), 0).await.unwrap();
+        let mut length = 0;
+        while let Some(frames) = source.next().await.unwrap() {
+            length += frames.iter().map(|frame| frame.bytes.len()).sum::<usize>();
+        }
+        assert_eq!(length as u64, record.length);
+        assert!(archive.search("Destroying", 1).await.unwrap().is_empty());
+    });
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .and_then(|peak| peak.split_whitespace().next())
+        .map(|peak| peak.parse::<usize>().unwrap())
+        .unwrap();
+    assert!(peak < 64 * 1024, "{peak} KiB at the peak");
 }

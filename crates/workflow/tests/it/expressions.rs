@@ -96,6 +96,7 @@ fn what_people_write_in_workflows_is_understood() {
             "\"fallback\"",
         ),
         ("get(fromJSON('{}'), 'type') ?? 'always'", "\"always\""),
+        ("fromJSON('{}').a?.b.c ?? 'cut short'", "\"cut short\""),
         ("let x = asInt(inputs.parameters.n); x * x", "1681"),
         ("reduce([1, 2, 3], {#acc + #}, 10)", "16"),
         ("if 1 > 2 { 'a' } else { 'b' }", "\"b\""),
@@ -151,6 +152,7 @@ fn faults_name_what_and_where() {
             "0: non-bool expression (type int) used as condition",
         ),
         ("inputs.parameters.n.x", "19: cannot fetch x from string"),
+        ("workflow?.nothing.x", "17: cannot fetch x from <nil>"),
         ("workflow.nothing.x", "16: cannot fetch x from <nil>"),
         ("upper(1)", "0: invalid arguments of upper: (int)"),
         (

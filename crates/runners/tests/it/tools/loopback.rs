@@ -1,5 +1,7 @@
 //! An HTTP server on loopback with the layout of the release site, which fails as it is told.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader, Write},

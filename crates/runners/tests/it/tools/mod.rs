@@ -1,5 +1,6 @@
 //! Tools: the real ones, and what happens when they cannot be had.
 
+mod examples;
 mod loopback;
 mod real;
 mod release;

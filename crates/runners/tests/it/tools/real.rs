@@ -1,6 +1,8 @@
 //! The real tools in the user's cache. Where they are not there yet, they are obtained here, which
 //! takes minutes once.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -1,5 +1,7 @@
 //! Release archives: from a server of the same layout, from a folder, and all that goes wrong.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests panic as tests do")]
+
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -93,7 +95,7 @@ fn fails(answer: Answer, pinned: &[u8]) -> ToolError {
     let server = server(answer);
     let from = Some(Mirror::Url(server.url.clone()));
     let error = sync_tofu(&cache, &options(from, pinned)).unwrap_err();
-    assert_eq!(left_in(folder.path()), [String::new(); 0]);
+    assert_eq!(left_in(folder.path()), Vec::<String>::new());
     assert_eq!(cache.program(Tool::Tofu), None);
     error
 }
@@ -267,7 +269,7 @@ fn a_full_disk_is_told_and_nothing_is_half_installed() {
     let error = sync_tofu(&cache, &options(from, &good())).unwrap_err();
     assert!(matches!(error, ToolError::Write { .. }), "{error:?}");
     assert!(error.hint().unwrap().contains("XDG_CACHE_HOME"));
-    assert_eq!(left_in(cache.root()), [String::new(); 0]);
+    assert_eq!(left_in(cache.root()), Vec::<String>::new());
 }
 
 #[test]

@@ -79,11 +79,7 @@ impl<'a> Evaluator<'a> {
                     self.value(no)
                 }
             }
-            Kind::Member {
-                base,
-                key,
-                optional,
-            } => self.member(node, base, key, *optional),
+            Kind::Member { .. } => Ok(self.chain(node)?.unwrap_or(Value::Nil)),
             Kind::Slice { base, from, to } => {
                 self.slice(node, base, from.as_deref(), to.as_deref())
             }
@@ -224,13 +220,27 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn member(&mut self, node: &Node, base: &'a Node, key: &'a Node, optional: bool) -> Evaluated {
-        let value = self.value(base)?;
-        if value == Value::Nil && (optional || is_guarded_chain(base)) {
-            return Ok(Value::Nil);
+    /// A chain of members up to `node`; `None` where `?.` cut it short.
+    fn chain(&mut self, node: &'a Node) -> Result<Option<Value>, ExpressionError> {
+        let Kind::Member {
+            base,
+            key,
+            optional,
+        } = &node.kind
+        else {
+            return self.value(node).map(Some);
+        };
+        let Some(value) = self.chain(base)? else {
+            return Ok(None);
+        };
+        if *optional && value == Value::Nil {
+            return Ok(None);
         }
         let key = self.value(key)?;
-        member_of(&value, &key).map_err(|message| ExpressionError::new(node.offset, message))
+        let member = member_of(&value, &key);
+        member
+            .map(Some)
+            .map_err(|message| ExpressionError::new(node.offset, message))
     }
 
     fn slice(
@@ -260,14 +270,6 @@ impl<'a> Evaluator<'a> {
             None => builtins::call(self, function, &values),
         };
         called.map_err(|message| ExpressionError::new(node.offset, message))
-    }
-}
-
-/// Whether an optional member stands somewhere at the base: `a?.b.c` is nil where `a` is.
-fn is_guarded_chain(node: &Node) -> bool {
-    match &node.kind {
-        Kind::Member { base, optional, .. } => *optional || is_guarded_chain(base),
-        _ => false,
     }
 }
 

@@ -1,0 +1,162 @@
+//! The live tree of a running run: repainted in place, a few times a second.
+
+use std::{
+    io::{self, Write},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use groundplan_controller::{TurnView, Watcher};
+use groundplan_engine::{id::NodeId, run::Run, time::Timestamp};
+
+use super::{
+    size,
+    style::{Paint, Style},
+    tree::{Around, draw},
+};
+
+/// Time between two paintings.
+const TICK: Duration = Duration::from_millis(120);
+
+#[derive(Default)]
+struct Model {
+    run: Run,
+    around: Around,
+    /// Lines below the tree: what a person is to know now.
+    notices: Vec<String>,
+    painted: usize,
+}
+
+/// The live tree. Dropping it leaves the last painting on the screen.
+pub(crate) struct Live {
+    model: Arc<Mutex<Model>>,
+    over: Arc<AtomicBool>,
+    painter: Option<JoinHandle<()>>,
+}
+
+/// A handle for whoever has something to show in the tree.
+#[derive(Clone)]
+pub(crate) struct LiveHandle {
+    model: Arc<Mutex<Model>>,
+}
+
+impl Live {
+    /// Begins to paint. `now` tells the time.
+    pub(crate) fn begin(now: impl Fn() -> Timestamp + Send + 'static) -> Self {
+        let model = Arc::new(Mutex::new(Model::default()));
+        let over = Arc::new(AtomicBool::new(false));
+        let painter = std::thread::spawn({
+            let (model, over) = (model.clone(), over.clone());
+            move || {
+                while !over.load(Ordering::Relaxed) {
+                    paint(&model, now());
+                    std::thread::park_timeout(TICK);
+                }
+                paint(&model, now());
+            }
+        });
+        Live {
+            model,
+            over,
+            painter: Some(painter),
+        }
+    }
+
+    /// A handle to show things with.
+    pub(crate) fn handle(&self) -> LiveHandle {
+        LiveHandle {
+            model: self.model.clone(),
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(painter) = self.painter.take() {
+            painter.thread().unpark();
+            // A painter that panicked has nothing more to paint.
+            let _ = painter.join();
+        }
+    }
+}
+
+impl LiveHandle {
+    /// Shows the last line that a leaf printed.
+    pub(crate) fn last_line(&self, node: &NodeId, line: String) {
+        locked(&self.model)
+            .around
+            .last_lines
+            .insert(node.clone(), line);
+    }
+
+    /// Shows a line below the tree.
+    pub(crate) fn notice(&self, text: String) {
+        locked(&self.model).notices.push(text);
+    }
+}
+
+impl Watcher for Live {
+    fn turn(&mut self, view: &TurnView<'_>) {
+        let mut model = locked(&self.model);
+        // A copy per turn is cheap against a repaint only while the tree fits a screen.
+        if view.run.nodes().count() <= MOST_NODES
+            || view.run.phase().is_finished()
+            || model.run.nodes().count() == 0
+        {
+            model.run = view.run.clone();
+        }
+        model.around.waiting_for_slot = view.waiting_for_slot.iter().cloned().collect();
+    }
+}
+
+/// Above this many nodes the tree is refreshed at the end only.
+const MOST_NODES: usize = 2000;
+
+fn locked(model: &Mutex<Model>) -> MutexGuard<'_, Model> {
+    model.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn paint(model: &Mutex<Model>, now: Timestamp) {
+    let mut model = locked(model);
+    model.around.now = now;
+    let colours = Paint::for_stream(&io::stdout());
+    let (columns, rows) = size();
+    let mut lines = draw(
+        &model.run,
+        &model.around,
+        colours,
+        columns.saturating_sub(1),
+    );
+    let room = rows.saturating_sub(2 + model.notices.len()).max(1);
+    if lines.len() > room && !model.run.phase().is_finished() {
+        let hidden = lines.len() - room + 1;
+        lines.drain(..hidden);
+        lines.insert(
+            0,
+            colours.with(Style::Faint, format!("… {hidden} lines above")),
+        );
+    }
+    lines.extend(
+        model
+            .notices
+            .iter()
+            .map(|notice| colours.with(Style::Warn, notice)),
+    );
+    let mut text = String::new();
+    if model.painted > 0 {
+        text.push_str(&format!("\x1b[{}A", model.painted));
+    }
+    text.push_str("\r\x1b[J");
+    for line in &lines {
+        text.push_str(line);
+        text.push('\n');
+    }
+    model.painted = lines.len();
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

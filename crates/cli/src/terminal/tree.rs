@@ -1,0 +1,211 @@
+//! A run as a tree of lines: what a person sees while it runs and afterwards.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use groundplan_engine::{
+    id::NodeId,
+    node::{Node, NodeKind, NodePhase},
+    run::Run,
+    time::Timestamp,
+};
+
+use super::style::{Paint, Style, cut, duration, harmless};
+
+/// What the tree is drawn from beside the run.
+#[derive(Debug, Default)]
+pub(crate) struct Around {
+    /// Now.
+    pub now: Timestamp,
+    /// Leaves that are ready and have no slot.
+    pub waiting_for_slot: BTreeSet<NodeId>,
+    /// The last line that each running leaf printed.
+    pub last_lines: BTreeMap<NodeId, String>,
+    /// Whether messages are shown in full.
+    pub details: bool,
+}
+
+/// Draws the tree, a line per node, groups of one folded away.
+pub(crate) fn draw(run: &Run, around: &Around, paint: Paint, columns: usize) -> Vec<String> {
+    let mut below: BTreeMap<Option<&NodeId>, Vec<&Node>> = BTreeMap::new();
+    for node in run.nodes() {
+        below.entry(node.parent.as_ref()).or_default().push(node);
+    }
+    let mut lines = Vec::new();
+    for root in below.get(&None).into_iter().flatten() {
+        let drawing = Drawing {
+            run,
+            around,
+            paint,
+            columns,
+            below: &below,
+        };
+        drawing.node(root, "", "", &mut lines);
+    }
+    lines
+}
+
+struct Drawing<'a> {
+    run: &'a Run,
+    around: &'a Around,
+    paint: Paint,
+    columns: usize,
+    below: &'a BTreeMap<Option<&'a NodeId>, Vec<&'a Node>>,
+}
+
+impl<'a> Drawing<'a> {
+    fn node(&self, node: &Node, head: &str, tail: &str, lines: &mut Vec<String>) {
+        lines.push(self.line(node, head));
+        if self.around.details && node.phase.is_failure() && !node.message.is_empty() {
+            let text = harmless(&node.message);
+            if self.message_is_cut(node, head, &text) {
+                lines.push(format!(
+                    "{}    {}",
+                    self.paint.with(Style::Faint, tail),
+                    self.paint.with(Style::Bad, text)
+                ));
+            }
+        }
+        let children = self.children(node);
+        let last = children.len().saturating_sub(1);
+        for (place, child) in children.into_iter().enumerate() {
+            let (branch, trunk) = if place == last {
+                ("└─ ", "   ")
+            } else {
+                ("├─ ", "│  ")
+            };
+            self.node(
+                child,
+                &format!("{tail}{branch}"),
+                &format!("{tail}{trunk}"),
+                lines,
+            );
+        }
+    }
+
+    /// Children in order of creation; a group of steps is replaced by its steps.
+    fn children(&self, node: &Node) -> Vec<&'a Node> {
+        let direct = self.below.get(&Some(&node.id)).into_iter().flatten();
+        direct
+            .flat_map(|child| {
+                if child.kind == NodeKind::StepGroup {
+                    self.children(child)
+                } else {
+                    vec![*child]
+                }
+            })
+            .collect()
+    }
+
+    fn line(&self, node: &Node, head: &str) -> String {
+        let (glyph, style) = self.glyph(node);
+        let name = harmless(&node.display_name);
+        let time = self.time(node);
+        let left = format!(
+            "{}{} {}",
+            self.paint.with(Style::Faint, head),
+            self.paint.with(style, glyph),
+            name
+        );
+        let used = head.chars().count() + 2 + name.chars().count();
+        let gap = " ".repeat(NAME_COLUMNS.saturating_sub(used).max(1));
+        let room = self.columns.saturating_sub(used + gap.len() + 8);
+        let (text, text_style) = self.text(node);
+        let text = if room < 8 {
+            String::new()
+        } else {
+            self.paint.with(text_style, cut(&text, room))
+        };
+        format!(
+            "{left}{gap}{} {text}",
+            self.paint.with(Style::Faint, format!("{time:>6}"))
+        )
+        .trim_end()
+        .to_owned()
+    }
+
+    fn message_is_cut(&self, node: &Node, head: &str, text: &str) -> bool {
+        let used = head.chars().count() + 2 + node.display_name.chars().count();
+        text.chars().count() + used.max(NAME_COLUMNS) + 9 > self.columns
+    }
+
+    fn glyph(&self, node: &Node) -> (&'static str, Style) {
+        match node.phase {
+            NodePhase::Pending => ("○", Style::Faint),
+            NodePhase::Running => ("●", Style::Busy),
+            NodePhase::Succeeded => ("✔", Style::Good),
+            NodePhase::Failed | NodePhase::Error => ("✖", Style::Bad),
+            NodePhase::Skipped | NodePhase::Omitted => ("·", Style::Faint),
+        }
+    }
+
+    fn time(&self, node: &Node) -> String {
+        match node.phase {
+            NodePhase::Pending | NodePhase::Skipped | NodePhase::Omitted => String::new(),
+            NodePhase::Running | NodePhase::Succeeded | NodePhase::Failed | NodePhase::Error => {
+                let end = node.finished_at.unwrap_or(self.around.now);
+                duration(end.0 - node.started_at.0)
+            }
+        }
+    }
+
+    /// What stands beside a node: why it waits, what it prints, why it failed.
+    fn text(&self, node: &Node) -> (String, Style) {
+        if self.around.waiting_for_slot.contains(&node.id) {
+            return ("waits for a slot (--max-parallel)".to_owned(), Style::Faint);
+        }
+        if let Some(lock) = node
+            .locks
+            .waiting()
+            .filter(|_| node.phase == NodePhase::Pending)
+        {
+            let text = format!(
+                "waits for {} held by {}, place {}",
+                lock.blocked_by.0, lock.holder, lock.place
+            );
+            return (text, Style::Warn);
+        }
+        match node.phase {
+            NodePhase::Failed | NodePhase::Error => (harmless(&node.message), Style::Bad),
+            NodePhase::Running if node.kind == NodeKind::Pod => {
+                let line = self
+                    .around
+                    .last_lines
+                    .get(&node.id)
+                    .map(|line| harmless(line))
+                    .unwrap_or_default();
+                (line, Style::Faint)
+            }
+            NodePhase::Running => (self.progress(node), Style::Faint),
+            NodePhase::Pending | NodePhase::Succeeded | NodePhase::Skipped | NodePhase::Omitted => {
+                (harmless(&node.message), Style::Faint)
+            }
+        }
+    }
+
+    fn progress(&self, node: &Node) -> String {
+        let children = self.children(node);
+        let done = children
+            .iter()
+            .filter(|child| child.phase.is_fulfilled())
+            .count();
+        match node.kind {
+            NodeKind::TaskGroup => format!("{done} of {} done", children.len()),
+            NodeKind::Pod
+            | NodeKind::Steps
+            | NodeKind::StepGroup
+            | NodeKind::Dag
+            | NodeKind::Skipped
+            | NodeKind::Retry
+            | NodeKind::Suspend => {
+                if self.run.stop_requested_at().is_some() {
+                    "stopping".to_owned()
+                } else {
+                    String::new()
+                }
+            }
+        }
+    }
+}
+
+/// Columns kept for tree and names before times begin.
+const NAME_COLUMNS: usize = 44;
