@@ -40,10 +40,16 @@ impl Shapes {
 /// What one template is like. Tasks are named by their place in the template.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TemplateShape {
+    /// Whether it is a leaf.
+    pub(crate) is_leaf: bool,
+    /// Names and paths of the outputs that are files.
+    pub(crate) output_paths: Vec<(String, String)>,
+    /// The groups of steps.
+    pub(crate) groups: Vec<Vec<WorkflowStep>>,
+    /// The tasks of a DAG.
+    pub(crate) tasks: Vec<DagTask>,
     /// Place of each task; or group of each step.
     places: BTreeMap<String, usize>,
-    /// Name of each task by place.
-    names: Vec<String>,
     /// Names of the tasks that the DAG ends with.
     targets: Vec<String>,
     /// Steps or tasks whose `outputs.result` the text mentions.
@@ -57,12 +63,21 @@ pub(crate) struct TemplateShape {
 
 impl TemplateShape {
     pub(crate) fn of(template: &Template) -> Self {
-        if let Some(dag) = &template.dag {
-            return Self::of_dag(dag, mentioned_results(template, "tasks"));
-        }
-        match &template.steps {
-            Some(groups) => Self::of_steps(groups, mentioned_results(template, "steps")),
-            None => TemplateShape::default(),
+        let shape = match (&template.dag, &template.steps) {
+            (Some(dag), _) => Self::of_dag(dag, mentioned_results(template, "tasks")),
+            (None, Some(groups)) => Self::of_steps(groups, mentioned_results(template, "steps")),
+            (None, None) => TemplateShape::default(),
+        };
+        let outputs = template.outputs.parameters.iter();
+        TemplateShape {
+            is_leaf: template.container.is_some() || template.script.is_some(),
+            output_paths: outputs
+                .filter_map(|output| {
+                    let path = output.value_from.as_ref()?.path.clone()?;
+                    Some((output.name.clone(), path))
+                })
+                .collect(),
+            ..shape
         }
     }
 
@@ -72,6 +87,7 @@ impl TemplateShape {
             places.extend(steps.iter().map(|step| (step.name.clone(), group)));
         }
         TemplateShape {
+            groups: groups.to_vec(),
             places,
             results,
             ..TemplateShape::default()
@@ -107,13 +123,14 @@ impl TemplateShape {
         let ranks = ranks_of(&targets, &places, &dependencies);
         TemplateShape {
             places,
-            names: dag.tasks.iter().map(|task| task.name.clone()).collect(),
+            tasks: dag.tasks.clone(),
             targets,
             results,
             logic,
             dependencies,
             dependents,
             ranks,
+            ..TemplateShape::default()
         }
     }
 
@@ -124,7 +141,7 @@ impl TemplateShape {
 
     /// Name of the task at a place.
     pub(crate) fn name_of(&self, task: usize) -> Option<&str> {
-        self.names.get(task).map(String::as_str)
+        self.tasks.get(task).map(|task| task.name.as_str())
     }
 
     /// Number of the group that a step belongs to.

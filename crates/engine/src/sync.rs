@@ -2,7 +2,7 @@
 //! no lock is freed by time.
 //!
 //! Whoever needs locks asks for the whole set: all are granted or none. Queues are ordered by
-//! priority (higher first), then creation time, then run id and node id. A claim that cannot have
+//! priority (higher first), then creation time, then run id, then arrival. A claim that cannot have
 //! its whole set yet is passed over, so that it never keeps a free lock from those behind it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -129,8 +129,10 @@ pub struct Claim {
     pub keys: Vec<LockKey>,
     /// Higher goes first.
     pub priority: i32,
-    /// Earlier goes first among equals; then by run id and node id.
+    /// Earlier goes first among equals; then by run id.
     pub created_at: Timestamp,
+    /// Number of the claim within the lock space: the order within a run.
+    pub arrival: u64,
 }
 
 impl Claim {
@@ -138,6 +140,8 @@ impl Claim {
         Rank {
             priority: std::cmp::Reverse(self.priority),
             created_at: self.created_at,
+            run: self.holder.run.clone(),
+            arrival: self.arrival,
             holder: self.holder.clone(),
         }
     }
@@ -148,6 +152,8 @@ impl Claim {
 struct Rank {
     priority: std::cmp::Reverse<i32>,
     created_at: Timestamp,
+    run: RunId,
+    arrival: u64,
     holder: Holder,
 }
 
@@ -159,6 +165,8 @@ pub struct LockSpace {
     claims: BTreeMap<Holder, Claim>,
     held: BTreeMap<LockKey, Holder>,
     queues: BTreeMap<LockKey, BTreeSet<Rank>>,
+    /// Number of claims so far.
+    arrivals: u64,
 }
 
 /// A snapshot: the claims, and which of them are granted.
@@ -166,6 +174,7 @@ pub struct LockSpace {
 struct Record {
     granted: Vec<Claim>,
     waiting: Vec<Claim>,
+    arrivals: u64,
 }
 
 impl From<LockSpace> for Record {
@@ -175,7 +184,11 @@ impl From<LockSpace> for Record {
             .values()
             .cloned()
             .partition(|claim| space.has(&claim.holder));
-        Record { granted, waiting }
+        Record {
+            granted,
+            waiting,
+            arrivals: space.arrivals,
+        }
     }
 }
 
@@ -190,6 +203,7 @@ impl From<Record> for LockSpace {
         for claim in record.waiting {
             evolve(&mut space, &LockEvent::Claimed(claim));
         }
+        space.arrivals = record.arrivals;
         space
     }
 }
@@ -223,6 +237,11 @@ impl LockSpace {
             .into_iter()
             .flatten()
             .filter_map(|rank| self.claims.get(&rank.holder))
+    }
+
+    /// Whether nobody holds or wants anything.
+    pub fn is_idle(&self) -> bool {
+        self.claims.is_empty()
     }
 
     /// Whether this holder has all its locks.
@@ -324,6 +343,7 @@ pub fn decide(space: &mut LockSpace, requests: &[LockRequest]) -> LockDecision {
                         keys: keys.clone(),
                         priority: *priority,
                         created_at: *created_at,
+                        arrival: space.arrivals + 1,
                     };
                     record(space, &mut decision, LockEvent::Claimed(claim));
                 }
@@ -403,6 +423,7 @@ pub fn evolve(space: &mut LockSpace, event: &LockEvent) {
                 let queue = space.queues.entry(key.clone()).or_default();
                 queue.insert(claim.rank());
             }
+            space.arrivals = space.arrivals.max(claim.arrival);
             space.claims.insert(claim.holder.clone(), claim.clone());
         }
         LockEvent::Granted { holder } => {

@@ -16,7 +16,7 @@ use crate::{
     shape::TemplateShape,
 };
 use groundplan_workflow::{
-    document::{ContinueOn, DagTask, DagTemplate},
+    document::{ContinueOn, DagTask},
     expr::{
         depends::{Forgiven, Phase, TaskState, Verdict},
         scope::MapScope,
@@ -49,12 +49,9 @@ pub(crate) fn visit(turn: &mut Turn<'_>, id: &NodeId) {
 
 /// Looks at changed tasks and starts what became ready, in the order of a walk.
 fn go_on(turn: &mut Turn<'_>, id: &NodeId, mut ready: Ready) {
-    let Some(dag) = dag_of(turn, id) else {
-        return;
-    };
     let template = turn.node(id).template_name.clone();
     let shape = turn.run.shape(&template);
-    let frame = scope::frame_of(turn, id);
+    let mut frame = None;
     loop {
         let first_ready = ready.first().map(|(rank, _)| *rank);
         let task = match (turn.first_touched(id), first_ready) {
@@ -68,23 +65,17 @@ fn go_on(turn: &mut Turn<'_>, id: &NodeId, mut ready: Ready) {
             }
             (_, Some(_)) => ready.pop_first().map(|(_, task)| {
                 turn.decision.visits += 1;
-                start(turn, id, &dag, &shape, &frame, task);
+                let frame = frame.get_or_insert_with(|| scope::frame_of(turn, id));
+                start(turn, id, &shape, frame, task);
                 task
             }),
             (_, None) => break,
         };
         if let Some(task) = task {
-            tell(turn, id, &dag, &shape, task, &mut ready);
+            tell(turn, id, &shape, task, &mut ready);
         }
     }
-    assess(turn, id, &dag, &shape);
-}
-
-fn dag_of(turn: &Turn<'_>, id: &NodeId) -> Option<DagTemplate> {
-    let templates = &turn.run.workflow().templates;
-    templates
-        .get(&turn.node(id).template_name)
-        .and_then(|template| template.dag.clone())
+    assess(turn, id, &shape);
 }
 
 fn task_node(turn: &Turn<'_>, dag: &NodeId, task: &str) -> NodeId {
@@ -92,22 +83,15 @@ fn task_node(turn: &Turn<'_>, dag: &NodeId, task: &str) -> NodeId {
 }
 
 /// Adds the dependents of a fulfilled task whose last dependency it was.
-fn tell(
-    turn: &Turn<'_>,
-    id: &NodeId,
-    dag: &DagTemplate,
-    shape: &TemplateShape,
-    task: usize,
-    ready: &mut Ready,
-) {
-    let node = turn.run.node(&task_node(turn, id, &dag.tasks[task].name));
+fn tell(turn: &Turn<'_>, id: &NodeId, shape: &TemplateShape, task: usize, ready: &mut Ready) {
+    let node = turn.run.node(&task_node(turn, id, &shape.tasks[task].name));
     if !node.is_some_and(|node| node.phase.is_fulfilled()) {
         return;
     }
     for dependent in shape.dependents(task) {
         let met = turn.node(id).unmet.get(*dependent) == Some(&0);
         if met && let Some(rank) = shape.rank(*dependent) {
-            let dependent_node = task_node(turn, id, &dag.tasks[*dependent].name);
+            let dependent_node = task_node(turn, id, &shape.tasks[*dependent].name);
             if turn.run.node(&dependent_node).is_none() {
                 ready.insert((rank, *dependent));
             }
@@ -116,18 +100,11 @@ fn tell(
 }
 
 /// Starts a task all of whose dependencies are fulfilled.
-fn start(
-    turn: &mut Turn<'_>,
-    id: &NodeId,
-    dag: &DagTemplate,
-    shape: &TemplateShape,
-    frame: &Frame,
-    place: usize,
-) {
-    let task = &dag.tasks[place];
-    let after = after_of(turn, id, dag, shape, place);
+fn start(turn: &mut Turn<'_>, id: &NodeId, shape: &TemplateShape, frame: &Frame, place: usize) {
+    let task = &shape.tasks[place];
+    let after = after_of(turn, id, shape, place);
     let plain = call_of(turn, id, task.name.clone(), task, id, after);
-    match verdict(turn, id, dag, shape, place) {
+    match verdict(turn, id, shape, place) {
         Ok(Verdict::Run) => {}
         // Every dependency is fulfilled, so there is nothing to wait for.
         Ok(Verdict::Omit | Verdict::Wait) => {
@@ -231,17 +208,11 @@ fn call_of(
     }
 }
 
-fn after_of(
-    turn: &Turn<'_>,
-    id: &NodeId,
-    dag: &DagTemplate,
-    shape: &TemplateShape,
-    place: usize,
-) -> After {
+fn after_of(turn: &Turn<'_>, id: &NodeId, shape: &TemplateShape, place: usize) -> After {
     let dependencies: Vec<NodeId> = shape
         .dependencies(place)
         .iter()
-        .map(|dependency| task_node(turn, id, &dag.tasks[*dependency].name))
+        .map(|dependency| task_node(turn, id, &shape.tasks[*dependency].name))
         .filter(|node| turn.run.node(node).is_some())
         .collect();
     if dependencies.is_empty() {
@@ -254,7 +225,6 @@ fn after_of(
 fn verdict(
     turn: &Turn<'_>,
     id: &NodeId,
-    dag: &DagTemplate,
     shape: &TemplateShape,
     place: usize,
 ) -> Result<Verdict, String> {
@@ -266,7 +236,7 @@ fn verdict(
         .map(|name| (name, state_of(turn, id, name, fan_outs.contains(name))))
         .collect();
     let forgiven = |name: &str| {
-        let task = shape.task(name).map(|place| &dag.tasks[place]);
+        let task = shape.task(name).map(|place| &shape.tasks[place]);
         let forgiven = task.and_then(|task| task.continue_on).unwrap_or_default();
         Forgiven {
             error: forgiven.error,
@@ -307,7 +277,7 @@ fn phase_of(phase: NodePhase) -> Phase {
 }
 
 /// Ends the DAG once nothing of it is outstanding or alive.
-fn assess(turn: &mut Turn<'_>, id: &NodeId, dag: &DagTemplate, shape: &TemplateShape) {
+fn assess(turn: &mut Turn<'_>, id: &NodeId, shape: &TemplateShape) {
     let node = turn.node(id);
     if node.outstanding > 0 || node.live > 0 || node.phase.is_fulfilled() {
         return;
@@ -316,7 +286,7 @@ fn assess(turn: &mut Turn<'_>, id: &NodeId, dag: &DagTemplate, shape: &TemplateS
         turn.finish_node(id, NodePhase::Failed, None, NodeOutputs::default());
         return;
     }
-    match phase_of_dag(turn, id, dag, shape) {
+    match phase_of_dag(turn, id, shape) {
         NodePhase::Succeeded => match outputs::of_container(turn, id) {
             Ok(outputs) => turn.finish_node(id, NodePhase::Succeeded, None, outputs),
             Err(message) => turn.fail_call(id, message),
@@ -332,12 +302,7 @@ fn assess(turn: &mut Turn<'_>, id: &NodeId, dag: &DagTemplate, shape: &TemplateS
 
 /// The phase that the targets come to. A branch carries the phase of its last completed node on to
 /// what was skipped or omitted behind it; going wrong weighs more than going well.
-fn phase_of_dag(
-    turn: &mut Turn<'_>,
-    id: &NodeId,
-    dag: &DagTemplate,
-    shape: &TemplateShape,
-) -> NodePhase {
+fn phase_of_dag(turn: &mut Turn<'_>, id: &NodeId, shape: &TemplateShape) -> NodePhase {
     let branches = branch_phases(turn, id);
     let mut unreached = false;
     for target in shape.targets() {
@@ -349,7 +314,7 @@ fn phase_of_dag(
                 continue;
             }
         };
-        let task = shape.task(target).map(|place| &dag.tasks[place]);
+        let task = shape.task(target).map(|place| &shape.tasks[place]);
         let forgiven: ContinueOn = task.and_then(|task| task.continue_on).unwrap_or_default();
         let counts = match phase {
             NodePhase::Failed => !forgiven.failed,

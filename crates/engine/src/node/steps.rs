@@ -1,6 +1,6 @@
 //! `steps`: groups of calls, one group after the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     call::{self, Call},
@@ -54,12 +54,10 @@ fn group_number(turn: &Turn<'_>, steps: &NodeId, group: &NodeId) -> usize {
 
 /// Begins groups from number `first` on, as far as they come.
 fn go_on(turn: &mut Turn<'_>, id: &NodeId, first: usize) {
-    let groups = call::template_of(turn, &turn.node(id).template_name)
-        .ok()
-        .and_then(|template| template.steps)
-        .unwrap_or_default();
+    let template = turn.node(id).template_name.clone();
+    let shape = turn.run.shape(&template);
     let mut number = first;
-    while let Some(steps) = groups.get(number) {
+    while let Some(steps) = shape.groups.get(number) {
         let group = create_group(turn, id, number);
         begin_group(turn, id, &group, number, steps);
         if !went_well(turn, id, &group, number) {
@@ -98,20 +96,12 @@ fn went_well(turn: &mut Turn<'_>, id: &NodeId, group: &NodeId, number: usize) ->
 fn join_results(turn: &mut Turn<'_>, id: &NodeId, number: usize) -> Result<MapScope, String> {
     let template = turn.node(id).template_name.clone();
     let shape = turn.run.shape(&template);
-    let wanted = steps_of_group(turn, id, number)
-        .into_iter()
+    let wanted: BTreeSet<String> = shape.groups[number]
+        .iter()
         .filter(|step| step.is_fan_out() && shape.wants_result_of(&step.name))
-        .map(|step| step.name)
+        .map(|step| step.name.clone())
         .collect();
     producers::of_steps(turn, id, number + 1, &scope::Mentions::Names(wanted))
-}
-
-fn steps_of_group(turn: &Turn<'_>, id: &NodeId, number: usize) -> Vec<WorkflowStep> {
-    let templates = &turn.run.workflow().templates;
-    templates
-        .get(&turn.node(id).template_name)
-        .and_then(|template| template.steps.as_ref()?.get(number).cloned())
-        .unwrap_or_default()
 }
 
 fn create_group(turn: &mut Turn<'_>, id: &NodeId, number: usize) -> NodeId {
@@ -289,13 +279,15 @@ fn close_group(turn: &mut Turn<'_>, id: &NodeId) {
 }
 
 /// Which failures each step of a group forgives.
-fn forgiven_of(turn: &Turn<'_>, group: &NodeId) -> BTreeMap<String, ContinueOn> {
+fn forgiven_of(turn: &mut Turn<'_>, group: &NodeId) -> BTreeMap<String, ContinueOn> {
     let Some(steps) = turn.node(group).boundary.clone() else {
         return BTreeMap::new();
     };
     let number = group_number(turn, &steps, group);
-    steps_of_group(turn, &steps, number)
-        .into_iter()
-        .map(|step| (step.name, step.continue_on.unwrap_or_default()))
+    let template = turn.node(&steps).template_name.clone();
+    let shape = turn.run.shape(&template);
+    let group = shape.groups.get(number).into_iter().flatten();
+    group
+        .map(|step| (step.name.clone(), step.continue_on.unwrap_or_default()))
         .collect()
 }

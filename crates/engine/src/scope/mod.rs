@@ -20,9 +20,10 @@ use crate::{
     decide::Turn,
     id::NodeId,
     node::{NamedValue, Node, NodeKind, fan_out::Callable, leaf},
+    shape::TemplateShape,
 };
 use groundplan_workflow::{
-    document::{Parameter, Synchronization, Template, TemplateKind, Volume},
+    document::{Parameter, Synchronization, Template, Volume},
     expr::{
         expression::Moment,
         identity,
@@ -105,7 +106,8 @@ pub(crate) fn process_call(
     template: &Template,
 ) -> Result<Processed, String> {
     let supplied = supply(template, &call.arguments)?;
-    let mut locals = locals_of(turn, &call.name, template);
+    let shape = turn.run.shape(&call.template);
+    let mut locals = locals_of(turn, &call.name, &call.template, &shape);
     let calls_from_dag = call
         .boundary
         .as_ref()
@@ -119,7 +121,8 @@ pub(crate) fn process_call(
         moment: turn.moment(&call.name),
     };
     let values = settle(&mut frame, &supplied)?;
-    finish(frame, template, values)
+    add_output_paths(&mut frame.inputs, &shape);
+    finish(&frame, template, values)
 }
 
 /// The template of a node that exists, its inputs being what they were when it was created.
@@ -127,27 +130,25 @@ pub(crate) fn process_again(turn: &mut Turn<'_>, id: &NodeId) -> Result<Processe
     let template = call::template_of(turn, &turn.node(id).template_name)?;
     let frame = frame_of(turn, id);
     let inputs = turn.node(id).inputs.clone();
-    finish(frame, &template, inputs)
+    finish(&frame, &template, inputs)
 }
 
 /// What the template of a node knows.
 pub(crate) fn frame_of(turn: &mut Turn<'_>, id: &NodeId) -> Frame {
     let node = turn.node(id);
-    let name = node.name.clone();
-    let template = turn.run.workflow().templates.get(&node.template_name);
-    let template = template.cloned().unwrap_or_default();
-    let mut locals = locals_of(turn, &name, &template);
-    let (word, full_call) = caller_of(turn, turn.node(id));
+    let (name, template) = (node.name.clone(), node.template_name.clone());
+    let (word, full_call) = caller_of(turn, node);
+    let mut inputs = input_scope(&node.inputs);
+    let shape = turn.run.shape(&template);
+    add_output_paths(&mut inputs, &shape);
+    let mut locals = locals_of(turn, &name, &template, &shape);
     locals.set(format!("{word}.name"), full_call);
-    let inputs = input_scope(&turn.node(id).inputs);
-    let mut frame = Frame {
+    Frame {
         globals: turn.globals(),
         locals,
         inputs,
         moment: turn.moment(&name),
-    };
-    add_output_paths(&mut frame, &template);
-    frame
+    }
 }
 
 /// How the template that called a node names it.
@@ -161,15 +162,14 @@ fn caller_of(turn: &Turn<'_>, node: &Node) -> (&'static str, String) {
     }
 }
 
-fn locals_of(turn: &Turn<'_>, node_name: &str, template: &Template) -> MapScope {
+fn locals_of(turn: &Turn<'_>, node_name: &str, template: &str, shape: &TemplateShape) -> MapScope {
     let mut locals = MapScope::new();
     locals.set("node.name", node_name);
-    match template.kind() {
-        Some(TemplateKind::Container | TemplateKind::Script) => locals.set(
+    if shape.is_leaf {
+        locals.set(
             "pod.name",
-            identity::pod_name(turn.run.name(), node_name, &template.name),
-        ),
-        Some(TemplateKind::Steps | TemplateKind::Dag) | None => {}
+            identity::pod_name(turn.run.name(), node_name, template),
+        );
     }
     locals
 }
@@ -245,27 +245,17 @@ fn parameter_of(input: &NamedValue) -> Parameter {
     }
 }
 
-fn add_output_paths(frame: &mut Frame, template: &Template) {
-    for output in &template.outputs.parameters {
-        if let Some(path) = output
-            .value_from
-            .as_ref()
-            .and_then(|from| from.path.as_ref())
-        {
-            frame.inputs.set(
-                format!("outputs.parameters.{}.path", output.name),
-                path.as_str(),
-            );
-        }
+fn add_output_paths(scope: &mut MapScope, shape: &TemplateShape) {
+    for (output, path) in &shape.output_paths {
+        scope.set(format!("outputs.parameters.{output}.path"), path.as_str());
     }
 }
 
 fn finish(
-    mut frame: Frame,
+    frame: &Frame,
     template: &Template,
     inputs: Vec<NamedValue>,
 ) -> Result<Processed, String> {
-    add_output_paths(&mut frame, template);
     let declared = template.inputs.clone();
     let mut body = template.clone();
     body.inputs.parameters.clear();
