@@ -219,6 +219,7 @@ async fn drive_through_crashes(world: World, run: RunId, mut dice: Dice) {
             Ok(Ok(Ending::Finished)) => return,
             Ok(Ok(Ending::Detached)) => unreachable!("nobody detaches"),
             Ok(Err(Error::Driven { .. })) => {
+                // sleep: of the simulated clock
                 tokio::time::sleep(Duration::from_millis(1 + dice.below(30_000))).await;
             }
             // A crash, or a lease that another process took over.

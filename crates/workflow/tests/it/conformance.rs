@@ -1,10 +1,5 @@
 //! The conformance tables of the small languages, read from `../shared` where it is.
 #![expect(
-    clippy::disallowed_methods,
-    clippy::print_stderr,
-    reason = "tests read their tables, and say which they could not"
-)]
-#![expect(
     clippy::print_stderr,
     reason = "a score, and what did not run, are for people"
 )]
