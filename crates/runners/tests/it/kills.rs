@@ -173,6 +173,7 @@ in_both! {
             let mut moment = 7919 * (round + 1);
             while !ended.is_finished() {
                 moment = moment * 48271 % 0x7fff_ffff;
+                // sleep: the kill comes at a random moment
                 tokio::time::sleep(std::time::Duration::from_micros(moment % 150_000)).await;
                 if let Some(supervisor) = machine.supervisor(&step) {
                     let pid = rustix::process::Pid::from_raw(supervisor).expect("positive");

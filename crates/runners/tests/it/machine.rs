@@ -200,6 +200,7 @@ pub(crate) use in_both;
 pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let waited = async {
         while !condition() {
+            // sleep: between two looks, and bounded
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
