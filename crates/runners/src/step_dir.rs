@@ -8,7 +8,7 @@
 //! | `format` | supervisor, first | the number of the format and a newline |
 //! | `step.json` | supervisor, before process 1 | [`Facts`]: what a later supervisor must know; no secrets |
 //! | `lock` | – | empty; every process of the step inherits it opened and locked (`flock`) |
-//! | `supervisor` | supervisor | `<pid> <start time in ticks> <boot id>`; locked while it lives |
+//! | `supervisor` | supervisor | `<pid> <start time in ticks> <boot id>`; locked (`flock`) while it lives, by whoever started it at first |
 //! | `status` | process 1 | lines, see [`Status`]; the mark `begun` is on disk before the tool is executed |
 //! | `log` | supervisor | masked frames, see [`LOG_HEADER`] |
 //! | `stop` | runner, supervisor | [`StopRequest`]: somebody asked the step to stop |

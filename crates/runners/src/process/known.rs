@@ -1,14 +1,22 @@
 //! A step that this process attends to, and its supervisor.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs::{self, File, OpenOptions},
     io,
-    os::unix::{fs::OpenOptionsExt, process::CommandExt},
-    process::{Child, Command, Stdio},
+    os::unix::fs::OpenOptionsExt,
+    process::{Child, Command},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use groundplan_ports::{runner::StepSpec, secrets::SecretValue};
-use rustix::process::{Pid, Signal};
+use rustix::{
+    fs::{FlockOperation, flock},
+    io::Errno,
+    process::{Pid, Signal},
+};
 
 use super::Options;
 use crate::{
@@ -21,8 +29,11 @@ use crate::{
     wire::Wire,
 };
 
-/// How often a supervisor that ends without a report is replaced.
-const TRIES: u32 = 20;
+/// How often a supervisor that gives up is replaced; killed ones always are.
+const TRIES: u32 = 5;
+
+/// How long a supervisor may take to say who it is, in milliseconds.
+const PATIENCE: i64 = 20_000;
 
 /// What we must remember of a step to give it another supervisor.
 #[derive(Debug)]
@@ -31,7 +42,10 @@ pub(super) struct Known {
     spec: Option<Box<StepSpec>>,
     needles: Vec<(String, SecretValue)>,
     supervisor: Option<Process>,
-    started: u32,
+    /// Whether we started a supervisor at all.
+    started: bool,
+    /// How many of them gave up.
+    failures: Arc<AtomicU32>,
 }
 
 impl Known {
@@ -41,7 +55,8 @@ impl Known {
             needles: plan::needles(&spec),
             spec: Some(Box::new(spec)),
             supervisor: None,
-            started: 0,
+            started: false,
+            failures: Arc::default(),
         }
     }
 
@@ -51,7 +66,8 @@ impl Known {
             spec: None,
             needles,
             supervisor: None,
-            started: 0,
+            started: false,
+            failures: Arc::default(),
         }
     }
 
@@ -69,30 +85,35 @@ impl Known {
         if let Some(ours) = &self.supervisor {
             return ours.end().map(Some);
         }
-        if let Some(living) = living_supervisor(dir) {
-            return living.end().map(Some);
-        }
-        let begun = dir.status()?.begun.is_some();
-        if self.spec.is_none() && self.started > 0 && !begun {
+        dir.create()?;
+        let place = match take_place(dir)? {
+            Place::Ours(place) => place,
+            Place::Taken(living) => return living.end().map(Some),
+        };
+        // The one who had the place may just have spoken its last word.
+        if dir.report()?.is_some() {
             return Ok(None);
         }
-        if self.started >= TRIES {
+        let begun = dir.status()?.begun.is_some();
+        if self.spec.is_none() && self.started && !begun {
+            return Ok(None);
+        }
+        if self.failures.load(Ordering::Relaxed) >= TRIES {
             let said = fs::read_to_string(dir.file("supervisor.err")).unwrap_or_default();
             let said = said.lines().last().unwrap_or("nothing was said of why");
             return Err(io::Error::other(format!("its supervisor fails: {said}")));
         }
-        self.started += 1;
-        let Some(child) = self.spawn(dir, options)? else {
+        self.started = true;
+        let Some(child) = self.spawn(dir, options, place)? else {
             return Ok(None);
         };
         let process = Process::open(Pid::from_child(&child))?;
-        reap(child, process.end()?);
+        reap(child, process.end()?, self.failures.clone());
         self.supervisor.insert(process).end().map(Some)
     }
 
     /// Starts a supervisor; `None` where the step cannot be started, which is reported.
-    fn spawn(&self, dir: &StepDir, options: &Options) -> io::Result<Option<Child>> {
-        dir.create()?;
+    fn spawn(&self, dir: &StepDir, options: &Options, place: File) -> io::Result<Option<Child>> {
         let start = match &self.spec {
             None => None,
             Some(spec) => match plan::plan(spec, dir, options) {
@@ -125,21 +146,59 @@ impl Known {
             .env_clear()
             .current_dir("/")
             .stdin(message)
-            .stdout(Stdio::null())
+            // It keeps the lock, from its first moment to its last.
+            .stdout(place)
             .stderr(complaints)
-            // Ctrl-C in a terminal is not for it.
-            .process_group(0)
             .spawn()
             .map(Some)
     }
 }
 
-/// Leaves no zombie of a supervisor that we started.
-fn reap(mut child: Child, end: EndOfProcess) {
+/// The place of a step's supervisor: the lock on the file `supervisor`.
+enum Place {
+    /// We took it, for the one whom we start.
+    Ours(File),
+    /// Somebody has it.
+    Taken(Process),
+}
+
+/// Takes the place of a step's supervisor, unless one lives. Between taking it and saying who it is a
+/// supervisor needs a moment; so does another process that only looks.
+fn take_place(dir: &StepDir) -> io::Result<Place> {
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(dir.file("supervisor"))?;
+    let patience = processes::now().plus_millis(PATIENCE);
+    loop {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(Place::Ours(file)),
+            Err(Errno::WOULDBLOCK) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if let Some(living) = living_supervisor(dir) {
+            return Ok(Place::Taken(living));
+        }
+        if processes::now() > patience {
+            let said = "somebody holds its place and does not say who it is";
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, said));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+/// Leaves no zombie of a supervisor that we started, and counts those that gave up.
+fn reap(mut child: Child, end: EndOfProcess, failures: Arc<AtomicU32>) {
     tokio::spawn(async move {
-        if end.ended().await.is_ok() {
-            // It has ended, so this does not wait.
-            let _ = child.wait();
+        if end.ended().await.is_err() {
+            return;
+        }
+        // It has ended, so this does not wait.
+        let status = child.wait();
+        if status.is_ok_and(|status| status.code().is_some_and(|code| code != 0)) {
+            failures.fetch_add(1, Ordering::Relaxed);
         }
     });
 }

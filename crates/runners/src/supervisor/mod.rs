@@ -68,14 +68,14 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
 
 fn run(dir: StepDir) -> io::Result<()> {
     let signals = wake_on_signals()?;
-    // It fails where we lead a session already.
+    // Ctrl-C in a terminal is not for us. It fails where we lead a session already.
     let _ = rustix::process::setsid();
     let mut message = Vec::new();
     io::stdin().read_to_end(&mut message)?;
     let order = Order::from_message(&message).map_err(io::Error::other)?;
     drop(message);
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
-    let _identity = become_supervisor(&dir)?;
+    say_who_we_are(&dir)?;
     if dir.report()?.is_some() {
         return Ok(());
     }
@@ -108,16 +108,13 @@ fn wake_on_signals() -> io::Result<UnixStream> {
     Ok(reader)
 }
 
-/// Waits until no other supervisor of the step lives, then says who we are. The file stays locked
-/// while it is open.
-fn become_supervisor(dir: &StepDir) -> io::Result<File> {
+/// Says who we are. Whoever started us took the lock on this file for us, as our standard output.
+fn say_who_we_are(dir: &StepDir) -> io::Result<()> {
     let mut file = open_shared(dir, "supervisor")?;
-    flock(&file, FlockOperation::LockExclusive)?;
-    file.set_len(0)?;
     let pid = rustix::process::getpid();
     let start = processes::start_time(pid).unwrap_or_default();
-    writeln!(file, "{pid} {start} {}", processes::boot_id())?;
-    Ok(file)
+    file.set_len(0)?;
+    file.write_all(format!("{pid} {start} {}\n", processes::boot_id()).as_bytes())
 }
 
 /// Opens a file that others may have made already.

@@ -5,6 +5,8 @@ mod contract;
 mod doctor;
 mod kills;
 mod machine;
+mod outputs;
 mod steps;
 mod stops;
 mod tools;
+mod view;

@@ -240,3 +240,19 @@ async fn a_step_without_grace_is_never_killed_by_itself() {
     assert_eq!(end.exit_code, Some(0));
     drop(runner);
 }
+
+#[tokio::test]
+async fn a_supervisor_leads_a_session_of_its_own() {
+    let machine = Machine::new(Isolation::Sandbox);
+    let runner = machine.runner();
+    let spec = machine.script("echo ready; sleep 0.1");
+    let step = spec.step.clone();
+    runner.start(spec).await.expect("it is started");
+    until_printed(&runner, &step, "ready\n").await;
+    let supervisor = machine.supervisor(&step).expect("one lives");
+    let stat = std::fs::read_to_string(format!("/proc/{supervisor}/stat")).expect("it lives");
+    let (_, rest) = stat.rsplit_once(')').expect("it has a name");
+    let session = rest.split_ascii_whitespace().nth(3).expect("it has one");
+    assert_eq!(session, supervisor.to_string());
+    end(&runner, &step).await;
+}
