@@ -162,12 +162,22 @@ in_both! {
 
     async fn a_marker_is_in_no_process_outside_and_in_no_file(machine) {
         let runner = machine.runner();
-        // Made of two parts, so that this program's own text is no hit.
-        let marker = format!("marker-{}-{}", std::process::id(), "5f3a9c");
+        let marker = format!("marker-{:?}-{}", machine.isolation, std::process::id());
         let mut spec = machine.script("printf '%s\\n' \"$A\" > \"$HOME/.seen\"; rm \"$HOME/.seen\"; \
-                                       echo ready; sleep 1; echo $A");
+                                       echo ready; read x < \"$2/on\"; echo $A");
         spec.main.env.push(secret_env("A", &marker));
-        spec.main.args.push(marker.clone());
+        let gate = machine.data_dir().join("gate");
+        fs::create_dir_all(&gate).expect("it is made");
+        let made = std::process::Command::new("mkfifo").arg(gate.join("on")).status();
+        assert!(made.is_ok_and(|made| made.success()));
+        let at = match machine.isolation {
+            Isolation::Sandbox => "/gate".to_owned(),
+            Isolation::None => gate.display().to_string(),
+        };
+        spec.main.mounts.push(crate::machine::mount("gate", &at));
+        let source = groundplan_ports::runner::VolumeSource::Directory(gate.clone());
+        spec.volumes.insert("gate".into(), source);
+        spec.main.args.extend(["sh".into(), marker.clone(), at]);
         spec.needles.push(("argument".into(), SecretValue::new(marker.as_str())));
         spec.capture_result = CaptureResult::Sensitive;
         let step = spec.step.clone();
@@ -182,6 +192,7 @@ in_both! {
             .collect();
         assert_eq!(hits, [0; 0], "inside are {inside:?}");
         assert_eq!(nowhere_in(machine.data_dir(), marker.as_bytes()), BTreeSet::new());
+        fs::write(gate.join("on"), "\n").expect("it is written");
         end(&runner, &step).await;
         assert_eq!(nowhere_in(machine.data_dir(), marker.as_bytes()), BTreeSet::new());
         assert_eq!(nowhere_in(Path::new("/dev/shm"), marker.as_bytes()), BTreeSet::new());

@@ -158,7 +158,7 @@ async fn an_image_brings_tools_files_a_user_and_a_directory() {
         ImageMapping {
             tools: vec![ToolDir {
                 path: tools.clone(),
-                show: Some(machine.data_dir().join("tools")),
+                show: vec![machine.data_dir().join("tools")],
             }],
             files: [("/etc/tofu/rc".to_owned(), file)].into(),
             user: 1000,
