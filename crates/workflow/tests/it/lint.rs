@@ -447,3 +447,19 @@ fn a_document_of_a_hundred_thousand_lines_is_checked() {
     let codes: Vec<&str> = found.iter().map(|found| found.code.as_str()).collect();
     assert_eq!(codes, ["unresolved-tag"]);
 }
+
+#[test]
+fn our_own_examples_have_no_fault() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/workflows");
+    let files = crate::shared::documents(&folder);
+    assert!(!files.is_empty());
+    let faults: Vec<String> = lint(&files)
+        .into_iter()
+        .filter(|found| found.severity > Severity::Notice)
+        .map(|found| {
+            let line = found.position.map_or(0, |place| place.line);
+            format!("{}:{line} {} {}", found.file, found.code, found.message)
+        })
+        .collect();
+    assert_eq!(faults, Vec::<String>::new());
+}
