@@ -1,10 +1,14 @@
 //! From parser events to positioned trees, going on after faults and within limits.
 
+mod frame;
+mod keys;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 use serde_json::Value;
 
+use self::frame::{Anchored, Frame, Open, PendingKey, measure, null};
 use super::limits::Limits;
 use super::scalar::{self, Unreadable};
 use super::tree::{Entry, Node, NodeValue};
@@ -62,42 +66,6 @@ fn go_on<'text>(parser: &mut Parser<'text, StrInput<'text>>, composer: &mut Comp
     }
 }
 
-/// A list or map that is not closed yet.
-enum Open {
-    List {
-        items: Vec<Node>,
-    },
-    Map {
-        entries: Vec<Entry>,
-        seen: BTreeSet<String>,
-        key: Option<PendingKey>,
-        merges: Vec<(Node, Position)>,
-    },
-}
-
-/// A key whose value comes next.
-enum PendingKey {
-    /// An ordinary key.
-    Named(String, Position),
-    /// `<<`.
-    Merge(Position),
-    /// A key that cannot be one; its value is read and dropped.
-    Dropped,
-}
-
-struct Frame {
-    open: Open,
-    position: Position,
-    anchor: usize,
-}
-
-/// A node that aliases may repeat, with its size.
-struct Anchored {
-    node: Node,
-    nodes: usize,
-    depth: usize,
-}
-
 struct Composer<'a> {
     file: &'a str,
     limits: Limits,
@@ -108,6 +76,7 @@ struct Composer<'a> {
     anchors: BTreeMap<usize, Anchored>,
     nodes: usize,
     repeated: usize,
+    kept: usize,
     exhausted: bool,
 }
 
@@ -123,6 +92,7 @@ impl<'a> Composer<'a> {
             anchors: BTreeMap::new(),
             nodes: 0,
             repeated: 0,
+            kept: 0,
             exhausted: false,
         }
     }
@@ -258,6 +228,15 @@ impl<'a> Composer<'a> {
         }
         if anchor != 0 {
             let (nodes, depth) = measure(&node);
+            self.kept += nodes;
+            if self.kept > self.limits.repeated {
+                let limit = self.limits.repeated;
+                self.exceed(
+                    format!("anchors mark more than {limit} values"),
+                    node.position,
+                );
+                return;
+            }
             self.anchors.insert(
                 anchor,
                 Anchored {
@@ -300,32 +279,6 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Reports a key that stands twice; the later value counts.
-    fn duplicate(&mut self, entry: Entry) {
-        let Some(Frame {
-            open: Open::Map { entries, .. },
-            ..
-        }) = self.stack.last_mut()
-        else {
-            return;
-        };
-        let Some(earlier) = entries.iter_mut().find(|other| other.key == entry.key) else {
-            return;
-        };
-        let first = earlier.key_position.line;
-        let message = format!("key `{}` stands twice in one map", entry.key);
-        let position = entry.key_position;
-        *earlier = entry;
-        self.report(
-            "duplicate-key",
-            message,
-            position,
-            Some(format!(
-                "the first one is in line {first}; remove one of them"
-            )),
-        );
-    }
-
     fn awaits_key(&self) -> bool {
         matches!(
             self.stack.last(),
@@ -344,74 +297,6 @@ impl<'a> Composer<'a> {
         {
             *key = Some(pending);
         }
-    }
-
-    fn key(&mut self, node: &Node) {
-        let text = match &node.value {
-            NodeValue::List(_) | NodeValue::Map(_) => None,
-            _ => scalar::key_text(&node.to_json()),
-        };
-        let pending = match text {
-            Some(text) => PendingKey::Named(text, node.position),
-            None => {
-                self.report(
-                    "invalid-key",
-                    format!("{} cannot be a key", node.describe()),
-                    node.position,
-                    Some("a key is text; quote a tag such as `\"{{item}}\"`".to_owned()),
-                );
-                PendingKey::Dropped
-            }
-        };
-        self.set_key(pending);
-    }
-
-    /// Adds the entries of a map (or list of maps) that `<<` brings; what is written counts more.
-    fn merge(
-        &mut self,
-        entries: &mut Vec<Entry>,
-        seen: &mut BTreeSet<String>,
-        merged: Node,
-        position: Position,
-    ) {
-        let maps = match merged.value {
-            NodeValue::Map(new) => vec![new],
-            NodeValue::List(items) => items
-                .into_iter()
-                .filter_map(|item| match item.value {
-                    NodeValue::Map(new) => Some(new),
-                    _ => {
-                        self.not_a_map(item.position);
-                        None
-                    }
-                })
-                .collect(),
-            _ => {
-                self.not_a_map(merged.position);
-                Vec::new()
-            }
-        };
-        for entry in maps.into_iter().flatten() {
-            if seen.insert(entry.key.clone()) {
-                entries.push(entry);
-            } else {
-                self.report(
-                    "duplicate-key",
-                    format!("key `{}` is brought by `<<` and set already", entry.key),
-                    position,
-                    Some("Argo refuses a merge that sets a key twice".to_owned()),
-                );
-            }
-        }
-    }
-
-    fn not_a_map(&mut self, position: Position) {
-        self.report(
-            "invalid-merge",
-            "`<<` takes a map or a list of maps".to_owned(),
-            position,
-            None,
-        );
     }
 
     fn repeat(&mut self, id: usize, position: Position) {
@@ -489,30 +374,6 @@ impl<'a> Composer<'a> {
             hint,
         });
     }
-}
-
-fn null(position: Position) -> Node {
-    Node {
-        value: NodeValue::Null,
-        position,
-    }
-}
-
-/// Number of values in a node, and levels of nesting.
-fn measure(node: &Node) -> (usize, usize) {
-    let mut nodes = 1;
-    let mut depth = 0;
-    let children: Vec<&Node> = match &node.value {
-        NodeValue::List(items) => items.iter().collect(),
-        NodeValue::Map(entries) => entries.iter().map(|entry| &entry.value).collect(),
-        _ => return (1, 0),
-    };
-    for child in children {
-        let (more, deep) = measure(child);
-        nodes += more;
-        depth = depth.max(deep);
-    }
-    (nodes, depth + 1)
 }
 
 fn place(span: &Span) -> Position {

@@ -10,7 +10,7 @@ pub struct Limits {
     pub depth: usize,
     /// Values in the file, those that aliases repeat counted once.
     pub nodes: usize,
-    /// Values that aliases repeat, together.
+    /// Values that aliases repeat, together; also those that anchors mark.
     pub repeated: usize,
 }
 
@@ -19,7 +19,7 @@ impl Default for Limits {
         Limits {
             bytes: 16 << 20,
             depth: 100,
-            nodes: 2_000_000,
+            nodes: 1_000_000,
             repeated: 100_000,
         }
     }

@@ -162,3 +162,35 @@ fn the_last_line_of_a_block_keeps_no_newline_that_was_not_there() {
     assert_eq!(values("a: |\n  x"), [json!({"a": "x"})]);
     assert_eq!(values("a: |\n  x\n"), [json!({"a": "x\n"})]);
 }
+
+#[test]
+fn anchors_within_anchors_do_not_multiply() {
+    let text = format!(
+        "{}[{}]{}",
+        (0..90)
+            .map(|level| format!("[&a{level} "))
+            .collect::<String>(),
+        vec!["x"; 50_000].join(","),
+        "]".repeat(90)
+    );
+    let found = faults(&text);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].0, "document-too-large");
+}
+
+#[test]
+fn every_path_leads_to_its_place() {
+    let (trees, _) = read("a.b: {'c d': [{e: 1}]}\n'': x\n'[0]': y\n\"q\\\"\": z\n");
+    let root = &trees[0].root;
+    for entry in root.entries() {
+        let path = Path::root().key(&entry.key);
+        assert_eq!(
+            root.position_of(path.as_str(), Part::Value),
+            Some(entry.value.position),
+            "{path}"
+        );
+    }
+    let path = Path::root().key("a.b").key("c d").index(0).key("e");
+    assert_eq!(path.as_str(), "[\"a.b\"][\"c d\"][0].e");
+    assert!(root.position_of(path.as_str(), Part::Key).is_some());
+}

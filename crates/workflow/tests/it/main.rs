@@ -4,6 +4,7 @@ mod conformance;
 mod depends;
 mod expressions;
 mod lint;
+mod mutations;
 mod properties;
 mod seeds;
 mod shared;
