@@ -54,11 +54,7 @@ pub(crate) enum Command {
     /// Print what the steps of a run wrote.
     Logs(Logs),
     /// Summarize a plan: counts and addresses by action.
-    Summarize {
-        /// Plan JSON (`tofu show -json`), a plan file, or `-` for JSON on standard input.
-        #[arg(value_name = "PLAN", default_value = "-")]
-        plan: PathBuf,
-    },
+    Summarize(Summarize),
     /// Show how it all works, on a real repository with the real tools.
     Demo(Demo),
     /// Find or obtain the tools that steps call.
@@ -178,6 +174,17 @@ pub(crate) struct Logs {
     /// Go on until the run has ended.
     #[arg(short, long)]
     pub(crate) follow: bool,
+}
+
+/// `summarize`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Summarize {
+    /// Plan JSON (`tofu show -json`), a plan file, or `-` for JSON on standard input.
+    #[arg(value_name = "PLAN", default_value = "-")]
+    pub(crate) plan: PathBuf,
+    /// Exit with 2 where there is something to apply, and with 3 where the plan does not tell.
+    #[arg(long)]
+    pub(crate) detailed_exitcode: bool,
 }
 
 /// `demo`.

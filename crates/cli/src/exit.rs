@@ -11,6 +11,10 @@ pub(crate) enum Exit {
     Done = 0,
     /// A user error, an unmet requirement, or a failed run.
     Failed = 1,
+    /// Changes or drift, where `--detailed-exitcode` asked.
+    Changes = 2,
+    /// Nothing is known.
+    Unknown = 3,
     /// A document has errors (or warnings, where those count).
     Lint = 4,
     /// The command line makes no sense.

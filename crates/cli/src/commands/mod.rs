@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Explain { code } => explain::explain(code.as_deref()),
         Command::Runs { command } => runs::runs(global, command),
         Command::Logs(logs) => logs::logs(global, &logs),
-        Command::Summarize { plan } => summarize::summarize(global, &plan),
+        Command::Summarize(arguments) => summarize::summarize(global, &arguments),
         Command::Demo(demo) => demo::demo(global, &demo),
         Command::Tools { command } => tools::tools(global, command),
         Command::Doctor => doctor::doctor(global),

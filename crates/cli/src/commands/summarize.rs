@@ -5,16 +5,24 @@ use std::{io::Read as _, path::Path};
 use groundplan_delivery::{
     plan::{
         read::{is_plan_file, read_plan},
-        summary::summarize as summary_of,
+        summary::{Outcome, summarize as summary_of},
     },
     render::summary_text,
 };
 use groundplan_runners::tools::{Tool, locate, plan_json};
 
-use crate::{arguments::Global, config::Machine, exit::Exit, failure::Failure, terminal};
+use crate::{
+    arguments::{Global, Summarize},
+    config::Machine,
+    exit::Exit,
+    failure::Failure,
+    terminal,
+};
 
-/// Prints the summary of a plan: JSON of `tofu show -json`, or a plan file.
-pub(crate) fn summarize(global: &Global, plan: &Path) -> Result<Exit, Failure> {
+/// Prints the summary of a plan: JSON of `tofu show -json`, or a plan file. With a detailed exit
+/// code what the plan comes to is told by that as well.
+pub(crate) fn summarize(global: &Global, arguments: &Summarize) -> Result<Exit, Failure> {
+    let plan = arguments.plan.as_path();
     let from_input = plan == Path::new("-");
     let name = if from_input {
         "standard input".to_owned()
@@ -48,8 +56,14 @@ pub(crate) fn summarize(global: &Global, plan: &Path) -> Result<Exit, Failure> {
             .because(&error)
             .with_hint(error.hint())
     })?;
-    terminal::line(summary_text(&summary_of(&plan)).trim_end());
-    Ok(Exit::Done)
+    let summary = summary_of(&plan);
+    terminal::line(summary_text(&summary).trim_end());
+    Ok(match summary.outcome() {
+        _ if !arguments.detailed_exitcode => Exit::Done,
+        Outcome::NoChanges => Exit::Done,
+        Outcome::Changes => Exit::Changes,
+        Outcome::Errored | Outcome::NothingEvaluated => Exit::Unknown,
+    })
 }
 
 fn standard_input() -> Result<Vec<u8>, Failure> {
