@@ -1,8 +1,8 @@
 //! `groundplan run`: a document on this machine, watched to its end.
 
 pub(crate) mod drive;
-mod isolation;
-mod prepare;
+pub(crate) mod isolation;
+pub(crate) mod prepare;
 mod values;
 
 use std::collections::BTreeMap;

@@ -16,14 +16,34 @@ use super::{
 /// A line per change of a node that a person cares for.
 pub(crate) struct Plain {
     paint: Paint,
+    shown: Shown,
     seen: BTreeMap<NodeId, NodePhase>,
+}
+
+/// Which changes are shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// All.
+    All,
+    /// Ends of leaves.
+    Ended,
 }
 
 impl Plain {
     /// Begins with nothing seen.
     pub(crate) fn begin(paint: Paint) -> Self {
+        Plain::showing(paint, Shown::All)
+    }
+
+    /// The same, with a line for each leaf that ended and nothing else.
+    pub(crate) fn brief(paint: Paint) -> Self {
+        Plain::showing(paint, Shown::Ended)
+    }
+
+    fn showing(paint: Paint, shown: Shown) -> Self {
         Plain {
             paint,
+            shown,
             seen: BTreeMap::new(),
         }
     }
@@ -48,6 +68,10 @@ impl Watcher for Plain {
                 continue;
             }
             self.seen.insert(id.clone(), node.phase);
+            let ended = node.kind == NodeKind::Pod && node.phase.is_completed();
+            if self.shown == Shown::Ended && !ended {
+                continue;
+            }
             let style = match node.phase {
                 NodePhase::Succeeded => Style::Good,
                 NodePhase::Failed | NodePhase::Error => Style::Bad,

@@ -7,6 +7,7 @@
 //! Read first: [`Search`] and [`Located`].
 
 mod bounded;
+mod by_hand;
 pub mod cache;
 mod command_dir;
 mod download;
@@ -22,6 +23,7 @@ mod sync;
 mod tool;
 mod version;
 
+pub use by_hand::by_hand;
 pub use cache::Cache;
 pub use command_dir::CommandDir;
 pub use error::ToolError;

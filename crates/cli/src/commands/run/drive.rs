@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use groundplan_controller::{Control, Ending, TurnView, Watcher};
 use groundplan_engine::{
     id::{NodeId, RunId, StepId},
-    node::{NodeKind, RunPhase},
+    node::{Node, NodeKind, RunPhase},
     run::Run,
 };
 use groundplan_ports::runner::Runner;
@@ -33,12 +33,32 @@ pub(crate) enum Look {
     Live,
     /// Lines.
     Plain,
+    /// A line for each step that ended.
+    Brief,
     /// JSON lines.
     Json,
 }
 
 /// Drives a run to its end and says how it went.
 pub(crate) fn drive(
+    runtime: &Runtime,
+    composition: &Composition,
+    run: &RunId,
+    look: Look,
+) -> Result<Exit, Failure> {
+    let exit = watch(runtime, composition, run, look)?;
+    if exit == Exit::Detached {
+        terminal::note(format!("run {run} goes on without this process"));
+        terminal::note(format!("go on with it: groundplan run --resume {run}"));
+    } else if look != Look::Json {
+        let history = runtime.block_on(composition.controller.history(&run.0))?;
+        runtime.block_on(conclude(composition, run, &history.run))?;
+    }
+    Ok(exit)
+}
+
+/// Drives a run to its end before a person's eyes.
+pub(crate) fn watch(
     runtime: &Runtime,
     composition: &Composition,
     run: &RunId,
@@ -62,6 +82,9 @@ pub(crate) fn drive(
                 Look::Plain => Some(Box::new(Plain::begin(
                     Paint::for_stream(&std::io::stdout()),
                 ))),
+                Look::Brief => Some(Box::new(Plain::brief(
+                    Paint::for_stream(&std::io::stdout()),
+                ))),
                 Look::Json => Some(Box::new(JsonLines)),
             },
             runner: composition.runner.clone(),
@@ -77,14 +100,9 @@ pub(crate) fn drive(
         ending
     })?;
     if ending == Ending::Detached {
-        terminal::note(format!("run {run} goes on without this process"));
-        terminal::note(format!("go on with it: groundplan run --resume {run}"));
         return Ok(Exit::Detached);
     }
     let history = runtime.block_on(composition.controller.history(&run.0))?;
-    if look != Look::Json {
-        runtime.block_on(conclude(composition, run, &history.run))?;
-    }
     Ok(
         match (
             history.run.phase(),
@@ -112,7 +130,8 @@ struct Watching {
 impl Watcher for Watching {
     fn turn(&mut self, view: &TurnView<'_>) {
         for step in view.running {
-            if self.look != Look::Json && self.followed.insert(step.clone()) {
+            let follows = matches!(self.look, Look::Live | Look::Plain);
+            if follows && self.followed.insert(step.clone()) {
                 let name = view
                     .run
                     .node(&step.node)
@@ -237,28 +256,7 @@ async fn obey_signals(
 /// What a person reads when a run is over.
 async fn conclude(composition: &Composition, id: &RunId, run: &Run) -> Result<(), Failure> {
     let paint = Paint::for_stream(&std::io::stdout());
-    for node in run
-        .nodes()
-        .filter(|node| node.kind == NodeKind::Pod && node.phase.is_failure())
-    {
-        terminal::line("");
-        terminal::line(format!(
-            "{} {}",
-            paint.with(Style::Bad, "✖"),
-            paint.with(Style::Strong, harmless(&node.name))
-        ));
-        terminal::line(format!("  {}", harmless(&node.message)));
-        if let Some(execution) = node.executions.last() {
-            let step = StepId {
-                run: id.clone(),
-                node: node.id.clone(),
-                execution: execution.number,
-            };
-            for line in last_lines(composition, &step).await? {
-                terminal::line(paint.with(Style::Faint, format!("  │ {}", harmless(&line))));
-            }
-        }
-    }
+    failures(composition, id, run, TAIL).await?;
     let style = if run.phase() == RunPhase::Succeeded {
         Style::Good
     } else {
@@ -289,20 +287,60 @@ async fn conclude(composition: &Composition, id: &RunId, run: &Run) -> Result<()
     Ok(())
 }
 
+/// Shows the steps that went wrong, each with so many last lines of its log.
+pub(crate) async fn failures(
+    composition: &Composition,
+    id: &RunId,
+    run: &Run,
+    lines: usize,
+) -> Result<(), Failure> {
+    let paint = Paint::for_stream(&std::io::stdout());
+    for node in run
+        .nodes()
+        .filter(|node| node.kind == NodeKind::Pod && node.phase.is_failure())
+    {
+        terminal::line("");
+        terminal::line(format!(
+            "{} {}",
+            paint.with(Style::Bad, "✖"),
+            paint.with(Style::Strong, harmless(&node.name))
+        ));
+        terminal::line(format!("  {}", harmless(&node.message)));
+        for line in last_lines(composition, id, node, lines).await? {
+            terminal::line(paint.with(Style::Faint, format!("  │ {}", harmless(&line))));
+        }
+    }
+    Ok(())
+}
+
 /// Lines shown of a failed step.
 const TAIL: usize = 20;
 
-async fn last_lines(composition: &Composition, step: &StepId) -> Result<Vec<String>, Failure> {
+/// The last lines of what a leaf printed when it was started last.
+pub(crate) async fn last_lines(
+    composition: &Composition,
+    run: &RunId,
+    node: &Node,
+    most: usize,
+) -> Result<Vec<String>, Failure> {
+    let Some(execution) = node.executions.last() else {
+        return Ok(Vec::new());
+    };
+    let step = StepId {
+        run: run.clone(),
+        node: node.id.clone(),
+        execution: execution.number,
+    };
     let logs = &composition.controller.ports().logs;
-    if logs.record(step).await?.is_none() {
+    if logs.record(&step).await?.is_none() {
         return Ok(Vec::new());
     }
-    let mut source = logs.read(step, 0).await?;
+    let mut source = logs.read(&step, 0).await?;
     let mut lines = Lines::default();
     let mut tail = std::collections::VecDeque::new();
     let mut keep = |line: String| {
         tail.push_back(line);
-        if tail.len() > TAIL {
+        if tail.len() > most {
             tail.pop_front();
         }
     };

@@ -1,0 +1,315 @@
+//! Where the demo plays: its directory, the repository in it, and runs of its documents.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use groundplan_controller::RunSettings;
+use groundplan_engine::run::Run;
+use groundplan_forges::git::{Git, GitOptions, Repository, Signature};
+use groundplan_ports::{runner::Isolation, source_tree::SourceTree as _};
+use groundplan_runners::tools::{Located, Tool, by_hand};
+use groundplan_workflow::read::SourceFile;
+use tokio::runtime::Runtime;
+
+use super::{examples, narration, tools::Kit};
+use crate::{
+    clock,
+    commands::run::{drive, isolation, prepare},
+    compose::{Choices, Composition, compose, runtime},
+    config::Machine,
+    exit::Exit,
+    failure::Failure,
+    terminal,
+};
+
+/// The roots of the example, those that others build on first.
+pub(super) const ROOTS: [&str; 3] = ["terraform", "terraform/region-1", "terraform/region-2"];
+
+/// The environment that the demo plays in.
+const ENVIRONMENT: &str = "stage";
+
+/// Everything that the story needs.
+pub(super) struct Scene {
+    pub(super) directory: PathBuf,
+    pub(super) runtime: Runtime,
+    pub(super) composition: Composition,
+    pub(super) repository: Repository,
+    pub(super) sandbox: bool,
+    pub(super) kit: Kit,
+    tofu: Located,
+    machine: Machine,
+}
+
+/// A run that ended.
+pub(super) struct Ended {
+    pub(super) run: Run,
+    pub(super) exit: Exit,
+}
+
+impl Scene {
+    /// Sets everything up in an empty directory.
+    pub(super) fn set(machine: &Machine, directory: PathBuf, kit: Kit) -> Result<Self, Failure> {
+        let tofu = kit
+            .get(Tool::Tofu)
+            .cloned()
+            .ok_or_else(|| lacks(Tool::Tofu))?;
+        let git = kit
+            .get(Tool::Git)
+            .cloned()
+            .ok_or_else(|| lacks(Tool::Git))?;
+        let mut machine = machine.clone();
+        machine.data_dir.value = directory.join("data");
+        // What a person set for their own runs is none of the demo's.
+        machine.key_file = None;
+        for folder in ["infrastructure", "workflows", "state", "plans", "temporary"] {
+            make(&directory.join(folder))?;
+        }
+        examples::write("infrastructure", &directory.join("infrastructure"))?;
+        examples::write("workflows", &directory.join("workflows"))?;
+        let runtime = runtime()?;
+        let options = GitOptions {
+            program: git.path,
+            path: machine.search_path.clone(),
+            environment: Vec::new(),
+            temporary: directory.join("temporary"),
+        };
+        let (composition, repository, sandbox) = runtime.block_on(async {
+            let composition = compose(&machine, Choices::default()).await?;
+            let git = Git::open(options).await?;
+            let repository = git.init(&directory.join("infrastructure"), "main").await?;
+            let capabilities = composition.runner_port().capabilities().await?;
+            let sandbox = capabilities.isolations.contains(&Isolation::Sandbox);
+            Ok::<_, Failure>((composition, repository, sandbox))
+        })?;
+        Ok(Scene {
+            directory,
+            runtime,
+            composition,
+            repository,
+            sandbox,
+            kit,
+            tofu,
+            machine,
+        })
+    }
+
+    /// Commits what changed among the repository's files and answers the commit's id.
+    pub(super) fn commit(&self, message: &str) -> Result<String, Failure> {
+        let signature = Signature {
+            name: "Groundplan demo".to_owned(),
+            email: "demo@localhost".to_owned(),
+            seconds: clock::now().0 / 1000,
+        };
+        let committing = self.repository.commit_all(message, &signature);
+        Ok(self.runtime.block_on(committing)?)
+    }
+
+    /// A fresh checkout of a revision, as a person has one.
+    pub(super) fn check_out(&self, revision: &str, name: &str) -> Result<PathBuf, Failure> {
+        let place = self.directory.join(name);
+        self.runtime
+            .block_on(self.repository.check_out(revision, &place))?;
+        Ok(place)
+    }
+
+    /// Where the state of a root is.
+    pub(super) fn state(&self, root: &str) -> PathBuf {
+        let name = format!("state/{ENVIRONMENT}/{root}.tfstate");
+        self.directory.join(name)
+    }
+
+    /// Applies a root by hand, with further arguments, and answers what the tool printed last.
+    pub(super) fn apply_by_hand(
+        &self,
+        checkout: &Path,
+        root: &str,
+        more: &[&str],
+    ) -> Result<Vec<String>, Failure> {
+        let place = checkout.join(root);
+        let state = self.state(root);
+        let variables = checkout.join(format!("environments/{ENVIRONMENT}/{root}.tfvars"));
+        self.tofu(
+            &place,
+            &[
+                "init",
+                "-no-color",
+                &format!("-backend-config=path={}", state.display()),
+            ],
+        )?;
+        let variables = format!("-var-file={}", variables.display());
+        let mut arguments = vec!["apply", "-no-color", "-auto-approve", &variables];
+        arguments.extend(more);
+        self.tofu(&place, &arguments)
+    }
+
+    fn tofu(&self, place: &Path, arguments: &[&str]) -> Result<Vec<String>, Failure> {
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        let mut lines = Vec::new();
+        by_hand(
+            &self.tofu,
+            &self.machine.search_path,
+            place,
+            &arguments,
+            &mut |line| lines.push(line.to_owned()),
+        )
+        .map_err(|error| Failure::of(&error))?;
+        Ok(lines)
+    }
+
+    /// The words of the command line that runs a document as the demo does, from its directory.
+    pub(super) fn words(&self, document: &str, parameters: &[(&str, String)]) -> Vec<String> {
+        let mut words = vec![call(&self.machine), "run".to_owned()];
+        words.push(format!("workflows/{document}.yaml"));
+        for (name, value) in parameters {
+            words.push("-p".to_owned());
+            words.push(format!("{name}={value}"));
+        }
+        for volume in volumes(document) {
+            words.push("--volume".to_owned());
+            words.push(format!("{volume}={volume}"));
+        }
+        words.push("--bind-ro".to_owned());
+        words.push("infrastructure".to_owned());
+        if !self.sandbox {
+            words.push("--no-sandbox".to_owned());
+        }
+        words
+    }
+
+    /// How a person calls this program.
+    pub(super) fn call(&self) -> String {
+        call(&self.machine)
+    }
+
+    /// The repository, as documents take it.
+    pub(super) fn repository_path(&self) -> String {
+        narration::word(&self.directory.join("infrastructure"))
+    }
+
+    /// Runs a document to its end before the person's eyes.
+    pub(super) fn run(
+        &self,
+        document: &str,
+        parameters: &[(&str, String)],
+    ) -> Result<Ended, Failure> {
+        narration::command(&self.words(document, parameters));
+        let path = self.directory.join(format!("workflows/{document}.yaml"));
+        let text = examples::text(&format!("workflows/{document}.yaml"));
+        let source = SourceFile::new(path.display().to_string(), text.as_bytes().to_vec());
+        let runnable = prepare::of_source(source, Exit::Bug)?;
+        let settings = RunSettings {
+            document: path.display().to_string(),
+            volumes: volumes(document)
+                .iter()
+                .map(|name| ((*name).to_owned(), self.directory.join(name)))
+                .collect::<BTreeMap<_, _>>(),
+            read_only_paths: vec![self.directory.join("infrastructure")],
+            sandbox: self.sandbox,
+            network: self.machine.network.value,
+            grace_millis: 300_000,
+            ..RunSettings::default()
+        };
+        let parameters: Vec<(String, String)> = parameters
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        let mut submission = prepare::submission(&runnable, &parameters, &settings)?;
+        for (task, _) in self.kit.tasks_not_run() {
+            for template in submission.run.workflow.templates.values_mut() {
+                if let Some(dag) = &mut template.dag {
+                    dag.tasks.retain(|known| known.name != task);
+                }
+            }
+        }
+        if !self.sandbox {
+            isolation::fit(&mut submission, &self.composition)?;
+        }
+        let id = submission.run.id.clone();
+        self.runtime
+            .block_on(self.composition.controller.submit(submission))?;
+        let look = if terminal::is_watched() {
+            drive::Look::Live
+        } else {
+            drive::Look::Brief
+        };
+        let exit = drive::watch(&self.runtime, &self.composition, &id, look)?;
+        let run = self
+            .runtime
+            .block_on(self.composition.controller.history(&id.0))?
+            .run;
+        match exit {
+            Exit::Interrupted | Exit::Detached => Err(Failure::user(format!(
+                "the demo was stopped in run `{}`",
+                run.name()
+            ))
+            .exiting(exit)
+            .with_hint(format!(
+                "`{} demo --clean` removes what it left",
+                self.call()
+            ))),
+            _ => Ok(Ended { run, exit }),
+        }
+    }
+
+    /// Shows what went wrong in a run.
+    pub(super) fn show_failures(&self, ended: &Ended) -> Result<(), Failure> {
+        let id = id_of(&ended.run);
+        self.runtime
+            .block_on(drive::failures(&self.composition, &id, &ended.run, 8))
+    }
+
+    /// What a step of a run printed.
+    pub(super) fn log(&self, ended: &Ended, name: &str) -> Result<Vec<String>, Failure> {
+        let Some(node) = ended.run.nodes().find(|node| node.display_name == name) else {
+            return Ok(Vec::new());
+        };
+        let id = id_of(&ended.run);
+        let reading = drive::last_lines(&self.composition, &id, node, 200);
+        self.runtime.block_on(reading)
+    }
+}
+
+fn id_of(run: &Run) -> groundplan_engine::id::RunId {
+    run.created()
+        .map(|new| new.id.clone())
+        .expect("a run that ended was created")
+}
+
+fn lacks(tool: Tool) -> Failure {
+    Failure::user(format!("the demo needs {tool}")).with_hint(format!("run `{}`", tool.way_out()))
+}
+
+/// Volumes of a document.
+fn volumes(document: &str) -> &'static [&'static str] {
+    match document {
+        "drift" => &["state"],
+        _ => &["state", "plans"],
+    }
+}
+
+/// `groundplan` where a shell finds this very program by that name, else its path.
+pub(super) fn call(machine: &Machine) -> String {
+    let own = std::env::current_exe().and_then(|path| path.canonicalize());
+    let found = machine
+        .program("groundplan")
+        .and_then(|path| path.canonicalize().ok());
+    match own {
+        Ok(own) if found.as_ref() != Some(&own) => narration::word(&own),
+        _ => "groundplan".to_owned(),
+    }
+}
+
+/// Makes a directory that only we may read.
+pub(super) fn make(directory: &Path) -> Result<(), Failure> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+        .map_err(|error| {
+            Failure::user(format!("cannot make `{}`", directory.display())).because(error)
+        })
+}
