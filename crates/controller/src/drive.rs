@@ -62,12 +62,22 @@ pub struct TurnView<'a> {
     pub run: &'a Run,
     /// What happened in it.
     pub events: &'a [Event],
-    /// Leaves that are ready and have no slot, in order.
-    pub waiting_for_slot: &'a [NodeId],
-    /// Steps that run.
-    pub running: &'a [StepId],
+    ready: &'a VecDeque<Ready>,
+    running: &'a BTreeMap<StepId, JoinHandle<()>>,
     /// Time of the turn.
     pub at: Timestamp,
+}
+
+impl TurnView<'_> {
+    /// Leaves that are ready and have no slot, in order.
+    pub fn waiting_for_slot(&self) -> impl Iterator<Item = &NodeId> {
+        self.ready.iter().map(|ready| &ready.request.step.node)
+    }
+
+    /// Steps that have a slot.
+    pub fn running(&self) -> impl Iterator<Item = &StepId> {
+        self.running.keys()
+    }
 }
 
 /// Somebody who looks on.
@@ -206,17 +216,11 @@ impl<'c> Drive<'c> {
     }
 
     fn show(&self, events: &[Event], watcher: &mut dyn Watcher) {
-        let waiting: Vec<NodeId> = self
-            .ready
-            .iter()
-            .map(|ready| ready.request.step.node.clone())
-            .collect();
-        let running: Vec<StepId> = self.running.keys().cloned().collect();
         watcher.turn(&TurnView {
             run: &self.run,
             events,
-            waiting_for_slot: &waiting,
-            running: &running,
+            ready: &self.ready,
+            running: &self.running,
             at: self.controller.ports.clock.now(),
         });
     }

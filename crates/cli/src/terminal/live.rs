@@ -11,7 +11,7 @@ use std::{
 };
 
 use groundplan_controller::{TurnView, Watcher};
-use groundplan_engine::{id::NodeId, run::Run, time::Timestamp};
+use groundplan_engine::{evolve::evolve, id::NodeId, run::Run, time::Timestamp};
 
 use super::{
     size,
@@ -101,21 +101,22 @@ impl LiveHandle {
 }
 
 impl Watcher for Live {
+    /// Keeps a copy of the run by the same events, so that a turn costs what happened in it.
     fn turn(&mut self, view: &TurnView<'_>) {
         let mut model = locked(&self.model);
-        // A copy per turn is cheap against a repaint only while the tree fits a screen.
-        if view.run.nodes().count() <= MOST_NODES
-            || view.run.phase().is_finished()
-            || model.run.nodes().count() == 0
-        {
+        if model.run.is_created() {
+            for event in view.events {
+                evolve(&mut model.run, event);
+            }
+        } else {
             model.run = view.run.clone();
         }
-        model.around.waiting_for_slot = view.waiting_for_slot.iter().cloned().collect();
+        model.around.waiting_for_slot = view.waiting_for_slot().take(MOST_SHOWN).cloned().collect();
     }
 }
 
-/// Above this many nodes the tree is refreshed at the end only.
-const MOST_NODES: usize = 2000;
+/// Leaves that are shown to wait for a slot; more do not fit on a screen.
+const MOST_SHOWN: usize = 200;
 
 fn locked(model: &Mutex<Model>) -> MutexGuard<'_, Model> {
     model.lock().unwrap_or_else(PoisonError::into_inner)

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use groundplan_engine::{
+    explain::{self, Obstacle},
     id::NodeId,
     node::{Node, NodeKind, NodePhase},
     run::Run,
@@ -31,6 +32,17 @@ pub(crate) fn draw(run: &Run, around: &Around, paint: Paint, columns: usize) -> 
         below.entry(node.parent.as_ref()).or_default().push(node);
     }
     let mut lines = Vec::new();
+    if run.root().is_none() && run.is_created() {
+        let waits = explain::run(run)
+            .map(|obstacle| obstacle_text(&obstacle))
+            .unwrap_or_default();
+        lines.push(format!(
+            "{} {}  {}",
+            paint.with(Style::Faint, "○"),
+            harmless(run.name()),
+            paint.with(Style::Warn, waits)
+        ));
+    }
     for root in below.get(&None).into_iter().flatten() {
         let drawing = Drawing {
             run,
@@ -42,6 +54,29 @@ pub(crate) fn draw(run: &Run, around: &Around, paint: Paint, columns: usize) -> 
         drawing.node(root, "", "", &mut lines);
     }
     lines
+}
+
+/// What stands in the way, as a person reads it.
+fn obstacle_text(obstacle: &Obstacle) -> String {
+    match obstacle {
+        Obstacle::LockSpace { .. } => "asks for its locks".to_owned(),
+        Obstacle::Lock { key, holder, place } => {
+            let key = key.0.rsplit('/').next().unwrap_or(&key.0);
+            format!("waits for mutex {key}, held by {holder}; place {place} in the queue")
+        }
+        Obstacle::Runner { .. } => "is being started".to_owned(),
+        Obstacle::Tool { .. } | Obstacle::Nodes { .. } => String::new(),
+        Obstacle::Stopping { .. } => "was asked to stop".to_owned(),
+        Obstacle::Tasks { names } => match names.as_slice() {
+            [first, second, third, _, ..] => {
+                format!(
+                    "waits for {first}, {second}, {third} and {} more",
+                    names.len() - 3
+                )
+            }
+            few => format!("waits for {}", few.join(", ")),
+        },
+    }
 }
 
 struct Drawing<'a> {
@@ -66,13 +101,18 @@ impl<'a> Drawing<'a> {
             }
         }
         let children = self.children(node);
-        let last = children.len().saturating_sub(1);
-        for (place, child) in children.into_iter().enumerate() {
-            let (branch, trunk) = if place == last {
+        let to_come = explain::tasks_to_come(self.run, &node.id);
+        let last = (children.len() + to_come.len()).saturating_sub(1);
+        let branches = |place: usize| {
+            if place == last {
                 ("└─ ", "   ")
             } else {
                 ("├─ ", "│  ")
-            };
+            }
+        };
+        let many = children.len();
+        for (place, child) in children.into_iter().enumerate() {
+            let (branch, trunk) = branches(place);
             self.node(
                 child,
                 &format!("{tail}{branch}"),
@@ -80,6 +120,20 @@ impl<'a> Drawing<'a> {
                 lines,
             );
         }
+        for (place, (task, obstacle)) in to_come.iter().enumerate() {
+            let head = format!("{tail}{}", branches(many + place).0);
+            lines.push(self.task_to_come(&head, task, obstacle));
+        }
+    }
+
+    fn task_to_come(&self, head: &str, task: &str, obstacle: &Obstacle) -> String {
+        let name = harmless(task);
+        let used = head.chars().count() + 2 + name.chars().count();
+        let gap = " ".repeat(NAME_COLUMNS.saturating_sub(used).max(1) + 7);
+        let room = self.columns.saturating_sub(used + gap.len());
+        let text = cut(&harmless(&obstacle_text(obstacle)), room.max(8));
+        self.paint
+            .with(Style::Faint, format!("{head}○ {name}{gap}{text}"))
     }
 
     /// Children in order of creation; a group of steps is replaced by its steps.
@@ -153,16 +207,10 @@ impl<'a> Drawing<'a> {
         if self.around.waiting_for_slot.contains(&node.id) {
             return ("waits for a slot (--max-parallel)".to_owned(), Style::Faint);
         }
-        if let Some(lock) = node
-            .locks
-            .waiting()
-            .filter(|_| node.phase == NodePhase::Pending)
+        if let Some(obstacle @ (Obstacle::Lock { .. } | Obstacle::Stopping { .. })) =
+            explain::node(self.run, &node.id)
         {
-            let text = format!(
-                "waits for {} held by {}, place {}",
-                lock.blocked_by.0, lock.holder, lock.place
-            );
-            return (text, Style::Warn);
+            return (harmless(&obstacle_text(&obstacle)), Style::Warn);
         }
         match node.phase {
             NodePhase::Failed | NodePhase::Error => (harmless(&node.message), Style::Bad),

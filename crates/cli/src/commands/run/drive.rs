@@ -129,7 +129,7 @@ struct Watching {
 
 impl Watcher for Watching {
     fn turn(&mut self, view: &TurnView<'_>) {
-        for step in view.running {
+        for step in view.running() {
             let follows = matches!(self.look, Look::Live | Look::Plain);
             if follows && self.followed.insert(step.clone()) {
                 let name = view
