@@ -63,7 +63,7 @@ pub struct TurnView<'a> {
     /// What happened in it.
     pub events: &'a [Event],
     ready: &'a VecDeque<Ready>,
-    running: &'a BTreeMap<StepId, JoinHandle<()>>,
+    accepted: &'a BTreeSet<StepId>,
     /// Time of the turn.
     pub at: Timestamp,
 }
@@ -74,9 +74,9 @@ impl TurnView<'_> {
         self.ready.iter().map(|ready| &ready.request.step.node)
     }
 
-    /// Steps that have a slot.
+    /// Steps that the runner has, and whose log can be followed.
     pub fn running(&self) -> impl Iterator<Item = &StepId> {
-        self.running.keys()
+        self.accepted.iter()
     }
 }
 
@@ -122,6 +122,8 @@ struct Drive<'c> {
     archiving: Vec<JoinHandle<Result<(), Error>>>,
     done: Vec<u64>,
     events_since_snapshot: usize,
+    /// Events of the turn that taking the run up began with, until they are shown.
+    recovered: Vec<Event>,
     news: UnboundedSender<News>,
     heard: UnboundedReceiver<News>,
 }
@@ -181,6 +183,7 @@ impl<'c> Drive<'c> {
             archiving: Vec::new(),
             done: Vec::new(),
             events_since_snapshot: 0,
+            recovered: Vec::new(),
             news,
             heard,
         };
@@ -193,6 +196,8 @@ impl<'c> Drive<'c> {
         controls: &mut UnboundedReceiver<Control>,
         watcher: &mut dyn Watcher,
     ) -> Result<Ending, Error> {
+        let recovered = std::mem::take(&mut self.recovered);
+        self.show(&recovered, watcher);
         loop {
             self.start_ready().await?;
             if self.is_over() {
@@ -220,7 +225,7 @@ impl<'c> Drive<'c> {
             run: &self.run,
             events,
             ready: &self.ready,
-            running: &self.running,
+            accepted: &self.accepted,
             at: self.controller.ports.clock.now(),
         });
     }

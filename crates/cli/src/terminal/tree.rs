@@ -101,7 +101,7 @@ impl<'a> Drawing<'a> {
             }
         }
         let children = self.children(node);
-        let to_come = explain::tasks_to_come(self.run, &node.id);
+        let to_come = self.to_come(node);
         let last = (children.len() + to_come.len()).saturating_sub(1);
         let branches = |place: usize| {
             if place == last {
@@ -124,6 +124,17 @@ impl<'a> Drawing<'a> {
             let head = format!("{tail}{}", branches(many + place).0);
             lines.push(self.task_to_come(&head, task, obstacle));
         }
+    }
+
+    /// Tasks without a node yet, in the order of the document.
+    fn to_come(&self, node: &Node) -> Vec<(String, Obstacle)> {
+        let mut tasks = explain::tasks_to_come(self.run, &node.id);
+        let workflow = self.run.created().map(|new| &new.workflow);
+        let template = workflow.and_then(|workflow| workflow.templates.get(&node.template_name));
+        if let Some(dag) = template.and_then(|template| template.dag.as_ref()) {
+            tasks.sort_by_key(|(name, _)| dag.tasks.iter().position(|task| task.name == *name));
+        }
+        tasks
     }
 
     fn task_to_come(&self, head: &str, task: &str, obstacle: &Obstacle) -> String {

@@ -33,7 +33,7 @@ impl Drive<'_> {
         let mut gathered = Inputs::default();
         self.take_stored(&mut gathered).await?;
         if !gathered.inputs.is_empty() {
-            self.take_turn(gathered).await?;
+            self.recovered = self.take_turn(gathered).await?;
         }
         Ok(())
     }

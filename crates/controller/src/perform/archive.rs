@@ -1,6 +1,7 @@
 //! Taking an ended step's log into the archive, then forgetting the step.
 
 use groundplan_engine::id::StepId;
+use groundplan_ports::error::ErrorKind;
 
 use crate::{
     controller::Ports,
@@ -16,16 +17,17 @@ pub(crate) async fn archive(ports: &Ports, step: &StepId) -> Result<(), Error> {
         .await
         .doing(|| format!("cannot look up the log of `{step}`"))?;
     if known.is_none() {
-        let mut log = ports
-            .runner
-            .log(step)
-            .await
-            .doing(|| format!("cannot read the log of `{step}`"))?;
-        ports
-            .logs
-            .close(step, log.as_mut())
-            .await
-            .doing(|| format!("cannot archive the log of `{step}`"))?;
+        match ports.runner.log(step).await {
+            Ok(mut log) => {
+                let closed = ports.logs.close(step, log.as_mut()).await;
+                closed.doing(|| format!("cannot archive the log of `{step}`"))?;
+            }
+            // A step that never began has no log.
+            Err(error) if error.kind == ErrorKind::NotFound => return Ok(()),
+            Err(error) => {
+                return Err(error).doing(|| format!("cannot read the log of `{step}`"));
+            }
+        }
     }
     ports
         .runner
