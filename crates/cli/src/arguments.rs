@@ -182,7 +182,8 @@ pub(crate) struct Summarize {
     /// Plan JSON (`tofu show -json`), a plan file, or `-` for JSON on standard input.
     #[arg(value_name = "PLAN", default_value = "-")]
     pub(crate) plan: PathBuf,
-    /// Exit with 2 where there is something to apply, and with 3 where the plan does not tell.
+    /// Exit with 2 where there is something to apply or the plan shows drift, and with 3 where it
+    /// does not tell.
     #[arg(long)]
     pub(crate) detailed_exitcode: bool,
 }

@@ -5,7 +5,7 @@ use std::{io::Read as _, path::Path};
 use groundplan_delivery::{
     plan::{
         read::{is_plan_file, read_plan},
-        summary::{Outcome, summarize as summary_of},
+        summary::{Outcome, PlanSummary, summarize as summary_of},
     },
     render::summary_text,
 };
@@ -58,12 +58,20 @@ pub(crate) fn summarize(global: &Global, arguments: &Summarize) -> Result<Exit, 
     })?;
     let summary = summary_of(&plan);
     terminal::line(summary_text(&summary).trim_end());
-    Ok(match summary.outcome() {
-        _ if !arguments.detailed_exitcode => Exit::Done,
-        Outcome::NoChanges => Exit::Done,
-        Outcome::Changes => Exit::Changes,
-        Outcome::Errored | Outcome::NothingEvaluated => Exit::Unknown,
+    Ok(if arguments.detailed_exitcode {
+        detailed(&summary)
+    } else {
+        Exit::Done
     })
+}
+
+/// Drift counts even where an apply would leave it alone: who asks whether all is well must hear.
+fn detailed(summary: &PlanSummary) -> Exit {
+    match summary.outcome() {
+        Outcome::NoChanges if summary.drift.is_empty() => Exit::Done,
+        Outcome::NoChanges | Outcome::Changes => Exit::Changes,
+        Outcome::Errored | Outcome::NothingEvaluated => Exit::Unknown,
+    }
 }
 
 fn standard_input() -> Result<Vec<u8>, Failure> {
@@ -77,4 +85,40 @@ fn standard_input() -> Result<Vec<u8>, Failure> {
 fn file(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path)
         .map_err(|error| Failure::user(format!("cannot read `{}`", path.display())).because(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exit(plan: &str) -> Exit {
+        let text = format!(r#"{{"format_version":"1.2","planned_values":{{}},{plan}}}"#);
+        detailed(&summary_of(&read_plan(text.as_bytes()).unwrap()))
+    }
+
+    fn change(actions: &str) -> String {
+        format!(
+            r#"{{"address":"t.n","mode":"managed","type":"t","name":"n","provider_name":"p",
+                "change":{{"actions":[{actions}],"before":{{"a":1}},"after":{{"a":2}},
+                "after_unknown":{{}},"before_sensitive":{{}},"after_sensitive":{{}}}}}}"#
+        )
+    }
+
+    #[test]
+    fn only_a_plan_that_looked_and_found_nothing_ends_with_0() {
+        let no_op = change(r#""no-op""#);
+        let update = change(r#""update""#);
+        let check = |plan: String, expect: Exit| assert_eq!(exit(&plan), expect, "{plan}");
+        check(format!(r#""resource_changes":[{no_op}]"#), Exit::Done);
+        check(format!(r#""resource_changes":[{update}]"#), Exit::Changes);
+        check(
+            format!(r#""resource_changes":[{no_op}],"resource_drift":[{update}]"#),
+            Exit::Changes,
+        );
+        check(r#""resource_changes":[]"#.to_owned(), Exit::Unknown);
+        check(
+            format!(r#""errored":true,"resource_changes":[{no_op}]"#),
+            Exit::Unknown,
+        );
+    }
 }
