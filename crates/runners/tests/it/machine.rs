@@ -43,7 +43,10 @@ impl Machine {
         images.insert("debian", ImageMapping::default());
         let options = Options {
             data_dir: data_dir.path().to_owned(),
-            executable: PathBuf::from(env!("CARGO_BIN_EXE_groundplan-step")),
+            executable: std::env::var_os(crate::unprivileged::STEP_PROGRAM).map_or_else(
+                || env!("CARGO_BIN_EXE_groundplan-step").into(),
+                PathBuf::from,
+            ),
             images,
             bubblewrap: "/usr/bin/bwrap".into(),
             busybox: Some("/usr/bin/busybox".into()),

@@ -9,4 +9,5 @@ mod outputs;
 mod steps;
 mod stops;
 mod tools;
+mod unprivileged;
 mod view;
