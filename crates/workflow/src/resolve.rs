@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::document::{Document, Metadata, Template, TemplateKind, WorkflowSpec};
+use crate::lint::{Options, Purpose, judge};
 use crate::nearest::nearest;
 use crate::read::{Part, ReadDocument};
 
@@ -26,8 +27,8 @@ pub struct ResolvedWorkflow {
 /// may name an argument of the document or an input of its entrypoint.
 ///
 /// # Errors
-/// Everything that keeps the document from running: fields that this machine refuses, templates
-/// that are missing, values that are unknown, given twice, missing or not allowed.
+/// Everything that keeps the document from running: what Argo rejects, fields that this machine
+/// refuses, and values that are unknown, given twice, missing or not allowed.
 pub fn resolve(
     read: &ReadDocument,
     given: &[(String, String)],
@@ -50,6 +51,7 @@ pub fn resolve(
         // Without an entrypoint nothing can be said of the values.
         None => debug_assert!(!faults.found.is_empty()),
     }
+    rejected(read, given, &mut faults);
     if faults.found.is_empty() {
         Ok(ResolvedWorkflow {
             metadata: metadata(read, run_name),
@@ -58,6 +60,39 @@ pub fn resolve(
         })
     } else {
         Err(faults.found)
+    }
+}
+
+/// Adds what Argo rejects. Values of the workflow's own arguments were looked at with those given.
+fn rejected(read: &ReadDocument, given: &[(String, String)], faults: &mut Faults<'_>) {
+    if !read.complete {
+        faults.error(
+            "invalid-yaml",
+            "the document was not read to its end".to_owned(),
+            "",
+            Some("mend its notation first".to_owned()),
+        );
+        return;
+    }
+    let options = Options {
+        purpose: Purpose::Start,
+        given: given.iter().map(|(name, _)| name.clone()).collect(),
+    };
+    let arguments = format!("{}.arguments.parameters[", read.kind.spec_path());
+    let entrypoint = format!("{}.entrypoint", read.kind.spec_path());
+    for found in judge(&[read], &[read], &options) {
+        let looked_at = match found.code.as_str() {
+            "missing-value" | "invalid-choice" => found.path.starts_with(&arguments),
+            "missing-argument" => found.path == entrypoint,
+            _ => false,
+        };
+        let said = faults
+            .found
+            .iter()
+            .any(|other| other.code == found.code && other.path == found.path);
+        if found.severity == Severity::Error && !looked_at && !said {
+            faults.found.push(found);
+        }
     }
 }
 

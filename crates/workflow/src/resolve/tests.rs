@@ -197,3 +197,50 @@ spec:
         ]
     );
 }
+
+#[test]
+fn what_argo_rejects_does_not_start() {
+    let text = "
+kind: Workflow
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    dag:
+      tasks:
+      - {name: a, template: leaf, depends: b}
+      - {name: b, template: leaf, depends: a}
+      - {name: c, template: leaf, arguments: {parameters: [{name: p, value: '{{inputs.parameters.x}}'}]}}
+  - name: leaf
+    container: {command: [echo]}
+";
+    let faults = attempt(text, &[]).expect_err("it is full of faults");
+    let mut codes: Vec<&str> = faults.iter().map(|fault| fault.code.as_str()).collect();
+    codes.sort_unstable();
+    assert_eq!(
+        codes,
+        ["dependency-cycle", "missing-image", "unresolved-tag"]
+    );
+}
+
+#[test]
+fn a_value_in_force_is_judged_and_not_the_one_it_replaces() {
+    let text = "
+kind: Workflow
+spec:
+  entrypoint: main
+  arguments: {parameters: [{name: env, value: none, enum: [stage, prod]}, {name: who}]}
+  templates:
+  - name: main
+    inputs: {parameters: [{name: who}, {name: path}]}
+    container: {image: x, args: ['{{inputs.parameters.who}} {{inputs.parameters.path}}']}
+";
+    assert!(attempt(text, &[("env", "prod"), ("who", "x"), ("path", "y")]).is_ok());
+    assert_eq!(
+        messages(text, &[]),
+        [
+            "value-not-allowed: parameter `env` may not be `none`",
+            "missing-parameter: no value for `who`, `path`",
+        ]
+    );
+}
