@@ -48,16 +48,23 @@ pub(super) fn make(repository: &Path) -> Result<(), Failure> {
 /// Shows it.
 pub(super) fn tell() {
     for (path, before, after) in EDITS {
-        let added: Vec<&str> = after
-            .lines()
-            .filter(|line| !before.contains(line))
-            .collect();
-        let what = match before.lines().count() {
-            1 if after.lines().count() == 1 => format!("{before}  →  {after}"),
-            _ => format!("+ {}", added.join(" ").trim()),
-        };
-        narration::quote(&format!("{path:<45} {what}"));
+        narration::quote(&format!("{path:<45} {}", difference(before, after)));
     }
+}
+
+/// A changed value as `name = old → new`, an added line with a plus.
+fn difference(before: &str, after: &str) -> String {
+    if let Some(added) = after.strip_prefix(before) {
+        return format!("+ {}", added.trim());
+    }
+    let common = before
+        .char_indices()
+        .zip(after.chars())
+        .take_while(|((_, old), new)| old == new)
+        .filter(|((_, old), _)| matches!(old, ' ' | ':'))
+        .last()
+        .map_or(0, |((place, _), _)| place + 1);
+    format!("{before} → {}", &after[common..])
 }
 
 #[cfg(test)]
@@ -71,5 +78,22 @@ mod tests {
             assert_eq!(text.matches(before).count(), 1, "{path}: {before}");
             assert_ne!(before, after);
         }
+    }
+
+    #[test]
+    fn a_difference_shows_what_was_and_what_is() {
+        let shown: Vec<String> = EDITS
+            .into_iter()
+            .map(|(_, before, after)| difference(before, after))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "audit_retention_days = 30 → 60",
+                "api_instances = 2 → 4",
+                "shop/worker:1.9.3 → 1.10.0",
+                "+ admin   = { port = 8443, from = \"10.20.0.0/16\" }",
+            ]
+        );
     }
 }

@@ -1,7 +1,5 @@
 //! What the demo tells: headings, what happens, what to look at.
 
-use std::path::Path;
-
 use crate::terminal::{
     self,
     style::{Paint, Style, harmless},
@@ -43,12 +41,12 @@ pub(super) fn fact(name: &str, text: &str) {
 }
 
 /// A command that is run now, or that a person can run.
-pub(super) fn command(words: &[String]) {
+pub(super) fn command(line: &str) {
     let paint = paint();
     terminal::line(format!(
         "{} {}",
         paint.with(Style::Faint, "  $"),
-        paint.with(Style::Busy, joined(words))
+        paint.with(Style::Busy, line)
     ));
 }
 
@@ -72,9 +70,8 @@ pub(super) fn verdict(style: Style, word: &str, meaning: &str) {
     let paint = paint();
     terminal::line("");
     terminal::line(format!(
-        "{} {}",
-        paint.with(style, format!("{glyph} {word}")),
-        meaning
+        "{} {meaning}",
+        paint.with(style, format!("{glyph} {word}:"))
     ));
 }
 
@@ -84,22 +81,8 @@ pub(super) fn warn(text: &str) {
     terminal::line(paint.with(Style::Bad, format!("WARNING: {text}")));
 }
 
-/// Words as one line of a shell.
-pub(super) fn joined(words: &[String]) -> String {
-    words
-        .iter()
-        .map(|word| quoted(word))
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
-/// A path as a word.
-pub(super) fn word(path: &Path) -> String {
-    path.display().to_string()
-}
-
 /// A word as a shell reads it back.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let plain = |char: char| char.is_ascii_alphanumeric() || "-_./=:@%+,".contains(char);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
@@ -113,7 +96,14 @@ mod tests {
 
     #[test]
     fn words_are_quoted_where_a_shell_would_take_them_apart() {
-        let words = ["run", "a b", "it's", "-p", "x=1/y", ""].map(str::to_owned);
-        assert_eq!(joined(&words), r"run 'a b' 'it'\''s' -p x=1/y ''");
+        for (word, shown) in [
+            ("-p", "-p"),
+            ("x=1/y", "x=1/y"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+        ] {
+            assert_eq!(quoted(word), shown);
+        }
     }
 }

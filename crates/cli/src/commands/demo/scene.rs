@@ -11,7 +11,7 @@ use groundplan_engine::run::Run;
 use groundplan_forges::git::{Git, GitOptions, Repository, Signature};
 use groundplan_ports::{runner::Isolation, source_tree::SourceTree as _};
 use groundplan_runners::tools::{Located, Tool, by_hand};
-use groundplan_workflow::read::SourceFile;
+use groundplan_workflow::read::{SourceFile, read};
 use tokio::runtime::Runtime;
 
 use super::{examples, narration, tools::Kit};
@@ -130,7 +130,6 @@ impl Scene {
     ) -> Result<Vec<String>, Failure> {
         let place = checkout.join(root);
         let state = self.state(root);
-        let variables = checkout.join(format!("environments/{ENVIRONMENT}/{root}.tfvars"));
         self.tofu(
             &place,
             &[
@@ -139,7 +138,7 @@ impl Scene {
                 &format!("-backend-config=path={}", state.display()),
             ],
         )?;
-        let variables = format!("-var-file={}", variables.display());
+        let variables = format!("-var-file={}", variables_of(root));
         let mut arguments = vec!["apply", "-no-color", "-auto-approve", &variables];
         arguments.extend(more);
         self.tofu(&place, &arguments)
@@ -159,34 +158,39 @@ impl Scene {
         Ok(lines)
     }
 
-    /// The words of the command line that runs a document as the demo does, from its directory.
-    pub(super) fn words(&self, document: &str, parameters: &[(&str, String)]) -> Vec<String> {
-        let mut words = vec![call(&self.machine), "run".to_owned()];
-        words.push(format!("workflows/{document}.yaml"));
+    /// The command line that runs a document as the demo does, from its directory.
+    pub(super) fn command_line(&self, document: &str, parameters: &[(&str, String)]) -> String {
+        let mut line = format!("groundplan run workflows/{document}.yaml");
         for (name, value) in parameters {
-            words.push("-p".to_owned());
-            words.push(format!("{name}={value}"));
+            line.push_str(&match *name {
+                "repository" => " -p repository=\"$PWD/infrastructure\"".to_owned(),
+                _ => format!(" -p {name}={}", narration::quoted(value)),
+            });
         }
         for volume in volumes(document) {
-            words.push("--volume".to_owned());
-            words.push(format!("{volume}={volume}"));
+            line.push_str(&format!(" --volume {volume}={volume}"));
         }
-        words.push("--bind-ro".to_owned());
-        words.push("infrastructure".to_owned());
+        line.push_str(" --bind-ro infrastructure");
         if !self.sandbox {
-            words.push("--no-sandbox".to_owned());
+            line.push_str(" --no-sandbox");
         }
-        words
+        line
     }
 
-    /// How a person calls this program.
-    pub(super) fn call(&self) -> String {
-        call(&self.machine)
+    /// The folder of this program, where a shell does not find it by its name.
+    pub(super) fn folder_for_path(&self) -> Option<PathBuf> {
+        let own = std::env::current_exe().and_then(|path| path.canonicalize());
+        let own = own.ok()?;
+        let found = self.machine.program("groundplan");
+        match found.and_then(|path| path.canonicalize().ok()) {
+            Some(found) if found == own => None,
+            _ => own.parent().map(Path::to_owned),
+        }
     }
 
     /// The repository, as documents take it.
     pub(super) fn repository_path(&self) -> String {
-        narration::word(&self.directory.join("infrastructure"))
+        self.directory.join("infrastructure").display().to_string()
     }
 
     /// Runs a document to its end before the person's eyes.
@@ -195,11 +199,13 @@ impl Scene {
         document: &str,
         parameters: &[(&str, String)],
     ) -> Result<Ended, Failure> {
-        narration::command(&self.words(document, parameters));
+        narration::command(&self.command_line(document, parameters));
         let path = self.directory.join(format!("workflows/{document}.yaml"));
         let text = examples::text(&format!("workflows/{document}.yaml"));
         let source = SourceFile::new(path.display().to_string(), text.as_bytes().to_vec());
-        let runnable = prepare::of_source(source, Exit::Bug)?;
+        let file = read(&source);
+        // Its notices are the same at every run; `lint` shows them.
+        let runnable = prepare::only_document(source, file)?;
         let settings = RunSettings {
             document: path.display().to_string(),
             volumes: volumes(document)
@@ -246,10 +252,7 @@ impl Scene {
                 run.name()
             ))
             .exiting(exit)
-            .with_hint(format!(
-                "`{} demo --clean` removes what it left",
-                self.call()
-            ))),
+            .with_hint("`groundplan demo --clean` removes what it left")),
             _ => Ok(Ended { run, exit }),
         }
     }
@@ -282,23 +285,17 @@ fn lacks(tool: Tool) -> Failure {
     Failure::user(format!("the demo needs {tool}")).with_hint(format!("run `{}`", tool.way_out()))
 }
 
+/// The file of a root's variables, from the root.
+pub(super) fn variables_of(root: &str) -> String {
+    let up = "../".repeat(root.split('/').count());
+    format!("{up}environments/{ENVIRONMENT}/{root}.tfvars")
+}
+
 /// Volumes of a document.
 fn volumes(document: &str) -> &'static [&'static str] {
     match document {
         "drift" => &["state"],
         _ => &["state", "plans"],
-    }
-}
-
-/// `groundplan` where a shell finds this very program by that name, else its path.
-pub(super) fn call(machine: &Machine) -> String {
-    let own = std::env::current_exe().and_then(|path| path.canonicalize());
-    let found = machine
-        .program("groundplan")
-        .and_then(|path| path.canonicalize().ok());
-    match own {
-        Ok(own) if found.as_ref() != Some(&own) => narration::word(&own),
-        _ => "groundplan".to_owned(),
     }
 }
 

@@ -4,9 +4,9 @@ use groundplan_forges::git::BranchStart;
 
 use super::{
     change, narration,
-    scene::{Ended, ROOTS, Scene},
+    scene::{Ended, ROOTS, Scene, variables_of},
 };
-use crate::{exit::Exit, failure::Failure, terminal, terminal::style::Style};
+use crate::{exit::Exit, failure::Failure, terminal::style::Style};
 
 /// Something that must be as it is told.
 pub(super) struct Expectation {
@@ -31,9 +31,8 @@ pub(super) fn tell(scene: &Scene) -> Result<Vec<Expectation>, Failure> {
         narration::fact("sandbox", "bubblewrap, one for each step");
     } else {
         narration::warn(
-            "NO SANDBOX on this machine: the demo's own steps run as ordinary processes of yours",
+            "NO SANDBOX here: the demo's own steps run as ordinary processes of yours (see `groundplan doctor`)",
         );
-        narration::say("`groundplan doctor` says how to get one.");
     }
     before(scene)?;
     let reviewed = pull_request(scene)?;
@@ -135,8 +134,11 @@ fn colleague(scene: &Scene) -> Result<Expectation, Failure> {
     narration::heading("4  A colleague applies by hand");
     narration::say("In a checkout of the same main, with another variable; nobody is told:");
     let checkout = scene.check_out("main", "colleague")?;
-    let words = ["tofu", "apply", "-var", "audit_retention_days=7"].map(str::to_owned);
-    narration::command(&words);
+    narration::command(&format!(
+        "cd colleague/{0} && tofu apply -auto-approve -var-file={1} -var audit_retention_days=7",
+        ROOTS[0],
+        variables_of(ROOTS[0])
+    ));
     let lines = scene.apply_by_hand(&checkout, ROOTS[0], &["-var", "audit_retention_days=7"])?;
     narration::quote(completed(&lines));
     let (ended, said) = compare(scene)?;
@@ -165,8 +167,7 @@ fn broken_backend(scene: &Scene) -> Result<Expectation, Failure> {
     narration::say("The state of one root is cut off half-way, as by a full disk:");
     let state = scene.state(ROOTS[2]);
     let shown = state.strip_prefix(&scene.directory).unwrap_or(&state);
-    let words = ["truncate", "-s", "100"].map(str::to_owned);
-    narration::command(&[&words[..], &[narration::word(shown)]].concat());
+    narration::command(&format!("truncate -s 100 {}", shown.display()));
     let broken = |error: std::io::Error| {
         Failure::user(format!("cannot write `{}`", state.display())).because(error)
     };
@@ -180,7 +181,7 @@ fn broken_backend(scene: &Scene) -> Result<Expectation, Failure> {
         scene,
         &ended,
         said,
-        "and not in sync: nothing is known of that root, and the run fails, so that somebody looks",
+        "nothing is known of that root, which is not in sync; the run fails, so that somebody looks",
     )?;
     narration::say("The state is whole again.");
     Ok(Expectation {
@@ -245,25 +246,20 @@ fn succeeded(scene: &Scene, ended: &Ended, what: &str) -> Result<(), Failure> {
 /// What the person can do now.
 pub(super) fn go_on(scene: &Scene, can_be_cleaned: bool) {
     narration::heading("Go on by hand");
-    let call = scene.call();
-    let words = |words: &[&str]| {
-        let mut all = vec![call.clone()];
-        all.extend(words.iter().map(|word| (*word).to_owned()));
-        all
-    };
-    narration::command(&["cd".to_owned(), narration::word(&scene.directory)]);
-    let data = format!(
-        "GROUNDPLAN_DATA_DIR={}",
-        scene.directory.join("data").display()
-    );
-    narration::command(&["export".to_owned(), data]);
-    narration::command(&words(&["runs"]));
-    narration::command(&words(&["runs", "show", "drift"]));
-    narration::command(&words(&["logs", "drift", "report"]));
-    narration::command(&scene.words("drift", &[("repository", scene.repository_path())]));
-    narration::command(&words(&["lint", "workflows"]));
-    if can_be_cleaned {
-        narration::command(&words(&["demo", "--clean"]));
+    let directory = narration::quoted(&scene.directory.display().to_string());
+    narration::command(&format!("cd {directory}"));
+    narration::command("export GROUNDPLAN_DATA_DIR=\"$PWD/data\"");
+    if let Some(folder) = scene.folder_for_path() {
+        let folder = narration::quoted(&folder.display().to_string());
+        narration::command(&format!("export PATH={folder}:\"$PATH\""));
     }
-    terminal::line("");
+    narration::command("groundplan runs");
+    narration::command("groundplan runs show apply");
+    narration::command("groundplan logs pull-request plan");
+    let repository = scene.repository_path();
+    narration::command(&scene.command_line("drift", &[("repository", repository)]));
+    narration::command("groundplan lint workflows");
+    if can_be_cleaned {
+        narration::command("groundplan demo --clean");
+    }
 }

@@ -7,7 +7,8 @@ use groundplan_engine::input::NewRun;
 use groundplan_ports::{error::ErrorKind, secrets::SecretScope};
 use groundplan_workflow::{
     diagnostic::{Diagnostic, Severity},
-    read::{ReadDocument, SourceFile, read as read_file},
+    document::Document,
+    read::{ReadDocument, ReadFile, SourceFile, read as read_file},
     resolve,
 };
 
@@ -36,10 +37,14 @@ pub(crate) fn read(path: &Path, exit: Exit) -> Result<Runnable, Failure> {
     of_source(SourceFile::new(path.display().to_string(), bytes), exit)
 }
 
-/// The same of bytes that are there already.
-pub(crate) fn of_source(source: SourceFile, exit: Exit) -> Result<Runnable, Failure> {
+fn of_source(source: SourceFile, exit: Exit) -> Result<Runnable, Failure> {
     let file = read_file(&source);
     show(&source, &file.diagnostics, exit)?;
+    only_document(source, file)
+}
+
+/// The one document of a file that was read.
+pub(crate) fn only_document(source: SourceFile, file: ReadFile) -> Result<Runnable, Failure> {
     let mut documents = file.documents;
     let document = documents.pop().ok_or_else(|| {
         Failure::user(format!("`{}` holds no document that can be run", source.name))
@@ -123,15 +128,17 @@ pub(crate) fn submission(
 ) -> Result<Submission, Failure> {
     let now = clock::now();
     let metadata = runnable.document.metadata();
-    let name = if metadata.name.is_empty() {
-        let prefix = if metadata.generate_name.is_empty() {
-            "run-"
-        } else {
-            &metadata.generate_name
-        };
-        format!("{prefix}{}", values::suffix()?)
-    } else {
-        metadata.name.clone()
+    let suffix = values::suffix()?;
+    let name = match &runnable.document.document {
+        // One document, many runs: as the cron controller and `argo submit --from` name them.
+        _ if metadata.name.is_empty() && metadata.generate_name.is_empty() => {
+            format!("run-{suffix}")
+        }
+        _ if metadata.name.is_empty() => format!("{}{suffix}", metadata.generate_name),
+        Document::Workflow(_) => metadata.name.clone(),
+        Document::CronWorkflow(_)
+        | Document::WorkflowTemplate(_)
+        | Document::ClusterWorkflowTemplate(_) => format!("{}-{suffix}", metadata.name),
     };
     let workflow = resolve::resolve(&runnable.document, parameters, &name).map_err(|faults| {
         let shown = diagnostics::text(&faults, std::slice::from_ref(&runnable.source));
