@@ -149,3 +149,60 @@ fn lower(tree: &mut Value, texts: &BTreeMap<String, String>) {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use groundplan_testkit::memory::MemoryBlobs;
+
+    use super::*;
+
+    async fn there_and_back(value: &Value) -> (Vec<u8>, Value) {
+        let blobs = MemoryBlobs::default();
+        let bytes = encode(value, &blobs)
+            .await
+            .expect("blobs in memory take everything");
+        let back = decode(&bytes, &blobs, "value", "test")
+            .await
+            .expect("what was written can be read");
+        (bytes, back)
+    }
+
+    #[tokio::test]
+    async fn large_texts_leave_their_digest_and_come_back() {
+        let large = "x".repeat(LARGE + 1);
+        let value =
+            serde_json::json!({"small": "y", "large": [large.clone()], "twice": {"large": large}});
+        let (bytes, back) = there_and_back(&value).await;
+        assert!(
+            bytes.len() < 1000,
+            "the text stayed inside: {} bytes",
+            bytes.len()
+        );
+        assert_eq!(back, value);
+    }
+
+    #[tokio::test]
+    async fn objects_that_look_like_ours_are_not_taken_for_ours() {
+        for value in [
+            serde_json::json!({"$blob": "sha256:00"}),
+            serde_json::json!({"$quoted": {"$blob": "sha256:00"}}),
+            serde_json::json!({"$blob": {"a": 1}}),
+            serde_json::json!([{"$blob": 1, "b": "$quoted"}]),
+        ] {
+            assert_eq!(there_and_back(&value).await.1, value);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_blob_that_is_gone_is_an_error_that_names_whose_it_was() {
+        let large = Value::String("x".repeat(LARGE + 1));
+        let bytes = encode(&large, &MemoryBlobs::default())
+            .await
+            .expect("stored");
+        let lost = decode::<Value>(&bytes, &MemoryBlobs::default(), "event", "run-7").await;
+        assert_eq!(
+            lost.expect_err("the blob is not there").to_string(),
+            "cannot read a large value of `run-7`"
+        );
+    }
+}

@@ -260,6 +260,7 @@ impl<'c> Drive<'c> {
             workflow: &workflow.spec,
             settings: &self.settings,
             secrets,
+            now: self.controller.ports.clock.now(),
         };
         let step = request.step.clone();
         match step_spec(&request, &context) {

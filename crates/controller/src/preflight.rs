@@ -339,3 +339,6 @@ fn values_handed_over<'a>(
     }
     values
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,8 @@
 //! From what the engine wants started to what a runner is given: pure, with every secret at hand.
 
+mod environment;
+mod volumes;
+
 use std::collections::BTreeMap;
 
 use groundplan_engine::{
@@ -8,17 +11,14 @@ use groundplan_engine::{
     time::Timestamp,
 };
 use groundplan_ports::{
-    runner::{
-        CaptureResult, ContainerSpec, EnvValue, FileSpec, Isolation, MountSpec, Network, StepSpec,
-        Take, VolumeSource,
-    },
+    runner::{CaptureResult, ContainerSpec, Isolation, MountSpec, Network, StepSpec, Take},
     secrets::{ResolvedSecret, SecretRef, SecretSourceKind, SecretValue},
 };
-use groundplan_workflow::document::{
-    Container, EnvFromSource, EnvVar, KeySelector, SelectorItem, Template, Volume, WorkflowSpec,
-};
+use groundplan_workflow::document::{Container, Template, WorkflowSpec};
 
 use crate::{quantity, settings::RunSettings};
+use environment::{environment, expanded, unsealed};
+use volumes::{read_only_volume, volume_source};
 
 /// Annotation of a template that names outputs which may hold secrets.
 pub(crate) const SENSITIVE_OUTPUTS: &str = "groundplan/sensitive-outputs";
@@ -43,6 +43,8 @@ pub(crate) struct StepContext<'a> {
     pub settings: &'a RunSettings,
     /// Secret values.
     pub secrets: &'a SecretSet,
+    /// When the step is started: its own time begins now.
+    pub now: Timestamp,
 }
 
 /// Why a step cannot be specified; it becomes the report *start failure*.
@@ -101,7 +103,7 @@ pub(crate) fn step_spec(
         if !volumes.contains_key(&mount.volume) {
             volumes.insert(
                 mount.volume.clone(),
-                volume_source(&mount.volume, template, context)?,
+                volume_source(&mount.volume, request, context)?,
             );
         }
     }
@@ -115,7 +117,7 @@ pub(crate) fn step_spec(
         volumes,
         take: outputs_to_take(template),
         capture_result: capture_result(request),
-        deadline: request.deadline,
+        deadline: deadline(request, context.now),
         grace: Some(std::time::Duration::from_millis(settings.grace_millis)),
         needles: needles(context.secrets),
         network: if settings.network {
@@ -221,10 +223,6 @@ fn container_spec(
     })
 }
 
-fn read_only_volume(path: &std::path::Path) -> String {
-    format!("bind-ro:{}", path.display())
-}
-
 fn limit(
     container: &Container,
     name: &str,
@@ -245,308 +243,6 @@ fn limit(
         })
 }
 
-fn environment(container: &Container, secrets: &SecretSet) -> Result<Vec<EnvValue>, Unspecifiable> {
-    let mut env: Vec<EnvValue> = secrets
-        .passed_variables
-        .iter()
-        .map(|(name, value)| EnvValue {
-            name: name.clone(),
-            value: value.clone(),
-            secret: looks_secret(name),
-        })
-        .collect();
-    for from in &container.env_from {
-        variables_from(from, secrets, &mut env)?;
-    }
-    for variable in &container.env {
-        if let Some(value) = variable_value(variable, secrets, &env)? {
-            env.retain(|known| known.name != variable.name);
-            env.push(value);
-        }
-    }
-    Ok(env)
-}
-
-fn variables_from(
-    from: &EnvFromSource,
-    secrets: &SecretSet,
-    env: &mut Vec<EnvValue>,
-) -> Result<(), Unspecifiable> {
-    let sources = [
-        (SecretSourceKind::Secret, from.secret_ref.as_ref()),
-        (SecretSourceKind::ConfigMap, from.config_map_ref.as_ref()),
-    ];
-    for (kind, object) in sources {
-        let Some(object) = object else { continue };
-        let reference = SecretRef {
-            kind,
-            name: object.name.clone(),
-            key: None,
-        };
-        match secrets.references.get(&reference) {
-            Some(values) => env.extend(values.iter().map(|value| EnvValue {
-                name: format!("{}{}", from.prefix, value.key),
-                value: value.value.clone(),
-                secret: kind == SecretSourceKind::Secret,
-            })),
-            None if object.optional == Some(true) => {}
-            None => {
-                return Err(Unspecifiable::MissingObject {
-                    kind: kind_name(kind),
-                    name: object.name.clone(),
-                });
-            }
-        }
-    }
-    Ok(())
-}
-
-fn variable_value(
-    variable: &EnvVar,
-    secrets: &SecretSet,
-    env: &[EnvValue],
-) -> Result<Option<EnvValue>, Unspecifiable> {
-    let name = variable.name.clone();
-    if let Some(from) = &variable.value_from {
-        let sources = [
-            (SecretSourceKind::Secret, from.secret_key_ref.as_ref()),
-            (
-                SecretSourceKind::ConfigMap,
-                from.config_map_key_ref.as_ref(),
-            ),
-        ];
-        for (kind, selector) in sources {
-            let Some(selector) = selector else { continue };
-            let value = key_value(kind, selector, secrets)?;
-            return Ok(value.map(|value| EnvValue {
-                name,
-                value,
-                secret: kind == SecretSourceKind::Secret,
-            }));
-        }
-        return Ok(None);
-    }
-    let text = variable.value.as_ref().map_or("", |value| value.as_str());
-    let plain = expanded(text, env);
-    let value = unsealed(&plain, &secrets.sealed);
-    Ok(Some(EnvValue {
-        name,
-        secret: value != plain,
-        value: SecretValue::new(value),
-    }))
-}
-
-fn key_value(
-    kind: SecretSourceKind,
-    selector: &KeySelector,
-    secrets: &SecretSet,
-) -> Result<Option<SecretValue>, Unspecifiable> {
-    let reference = SecretRef {
-        kind,
-        name: selector.name.clone(),
-        key: Some(selector.key.clone()),
-    };
-    match secrets
-        .references
-        .get(&reference)
-        .and_then(|values| values.first())
-    {
-        Some(value) => Ok(Some(value.value.clone())),
-        None if selector.optional == Some(true) => Ok(None),
-        None => Err(Unspecifiable::MissingKey {
-            kind: kind_name(kind),
-            name: selector.name.clone(),
-            key: selector.key.clone(),
-        }),
-    }
-}
-
-fn kind_name(kind: SecretSourceKind) -> &'static str {
-    match kind {
-        SecretSourceKind::Secret => "secret",
-        SecretSourceKind::ConfigMap => "config map",
-    }
-}
-
-/// Kubernetes' `$(NAME)`: replaced where the variable is known, `$$` stands for `$`.
-fn expanded(text: &str, env: &[EnvValue]) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('$') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        if let Some(after) = rest.strip_prefix("$$(") {
-            out.push_str("$(");
-            rest = after;
-        } else if let Some((name, after)) = rest
-            .strip_prefix("$(")
-            .and_then(|inner| inner.split_once(')'))
-            && let Some(value) = env.iter().rev().find(|value| value.name == name)
-        {
-            out.push_str(&String::from_utf8_lossy(value.value.expose()));
-            rest = after;
-        } else {
-            out.push('$');
-            rest = &rest[1..];
-        }
-    }
-    out.push_str(rest);
-    out
-}
-
-fn unsealed(text: &str, sealed: &[(String, SecretValue)]) -> String {
-    let mut text = text.to_owned();
-    for (token, value) in sealed {
-        if text.contains(token.as_str()) {
-            text = text.replace(token.as_str(), &String::from_utf8_lossy(value.expose()));
-        }
-    }
-    text
-}
-
-fn volume_source(
-    name: &str,
-    template: &Template,
-    context: &StepContext<'_>,
-) -> Result<VolumeSource, Unspecifiable> {
-    let settings = context.settings;
-    if let Some(path) = settings
-        .read_only_paths
-        .iter()
-        .find(|path| read_only_volume(path) == name)
-    {
-        return Ok(VolumeSource::Directory(path.clone()));
-    }
-    if let Some(directory) = settings.volumes.get(name) {
-        return Ok(VolumeSource::Directory(directory.clone()));
-    }
-    if context
-        .workflow
-        .volume_claim_templates
-        .iter()
-        .any(|claim| claim.metadata.name == name)
-    {
-        return Ok(VolumeSource::Claim(name.to_owned()));
-    }
-    let declared = template
-        .volumes
-        .iter()
-        .chain(&context.workflow.volumes)
-        .find(|volume| volume.name == name);
-    declared
-        .ok_or_else(|| Unspecifiable::UnknownVolume(name.to_owned()))
-        .and_then(|volume| declared_source(volume, context))
-}
-
-fn declared_source(
-    volume: &Volume,
-    context: &StepContext<'_>,
-) -> Result<VolumeSource, Unspecifiable> {
-    let secrets = context.secrets;
-    if let Some(source) = &volume.secret {
-        let mode = source.default_mode.unwrap_or(0o644);
-        let optional = source.optional == Some(true);
-        let kind = SecretSourceKind::Secret;
-        return files(
-            kind,
-            &source.secret_name,
-            &source.items,
-            mode,
-            optional,
-            secrets,
-        )
-        .map(VolumeSource::Files);
-    }
-    if let Some(source) = &volume.config_map {
-        let mode = source.default_mode.unwrap_or(0o644);
-        let optional = source.optional == Some(true);
-        let kind = SecretSourceKind::ConfigMap;
-        return files(kind, &source.name, &source.items, mode, optional, secrets)
-            .map(VolumeSource::Files);
-    }
-    if let Some(host) = &volume.host_path {
-        let path = std::path::PathBuf::from(&host.path);
-        let allowed = context
-            .settings
-            .allowed_host_paths
-            .iter()
-            .any(|allowed| path.starts_with(allowed));
-        let plain = !path
-            .components()
-            .any(|part| matches!(part, std::path::Component::ParentDir));
-        return if allowed && plain {
-            Ok(VolumeSource::Directory(path))
-        } else {
-            Err(Unspecifiable::HostPath(host.path.clone()))
-        };
-    }
-    if let Some(claim) = &volume.persistent_volume_claim {
-        return context
-            .settings
-            .volumes
-            .get(&claim.claim_name)
-            .cloned()
-            .map(VolumeSource::Directory)
-            .ok_or_else(|| Unspecifiable::UnknownClaim {
-                volume: volume.name.clone(),
-                claim: claim.claim_name.clone(),
-            });
-    }
-    Ok(VolumeSource::Empty)
-}
-
-fn files(
-    kind: SecretSourceKind,
-    name: &str,
-    items: &[SelectorItem],
-    mode: u32,
-    optional: bool,
-    secrets: &SecretSet,
-) -> Result<Vec<FileSpec>, Unspecifiable> {
-    let secret = kind == SecretSourceKind::Secret;
-    let reference = SecretRef {
-        kind,
-        name: name.to_owned(),
-        key: None,
-    };
-    let Some(values) = secrets.references.get(&reference) else {
-        return if optional {
-            Ok(Vec::new())
-        } else {
-            Err(Unspecifiable::MissingObject {
-                kind: kind_name(kind),
-                name: name.to_owned(),
-            })
-        };
-    };
-    let file = |path: &str, value: &ResolvedSecret, mode: u32| FileSpec {
-        path: path.to_owned(),
-        content: value.value.clone(),
-        secret,
-        mode,
-    };
-    if items.is_empty() {
-        return Ok(values
-            .iter()
-            .map(|value| file(&value.key, value, mode))
-            .collect());
-    }
-    items
-        .iter()
-        .map(|item| {
-            let value = values
-                .iter()
-                .find(|value| value.key == item.key)
-                .ok_or_else(|| Unspecifiable::MissingKey {
-                    kind: kind_name(kind),
-                    name: name.to_owned(),
-                    key: item.key.clone(),
-                })?;
-            Ok(file(&item.path, value, item.mode.unwrap_or(mode)))
-        })
-        .collect()
-}
-
 fn outputs_to_take(template: &Template) -> Vec<Take> {
     let sensitive = sensitive_outputs(template);
     template
@@ -563,6 +259,14 @@ fn outputs_to_take(template: &Template) -> Vec<Take> {
             })
         })
         .collect()
+}
+
+/// The earlier of the run's deadline and the end of the step's own time.
+fn deadline(request: &StepRequest, now: Timestamp) -> Option<Timestamp> {
+    let own = request
+        .timeout_seconds
+        .map(|seconds| now.plus_millis(seconds.saturating_mul(1000)));
+    request.deadline.into_iter().chain(own).min()
 }
 
 fn capture_result(request: &StepRequest) -> CaptureResult {
@@ -590,3 +294,13 @@ pub(crate) fn sensitive_outputs(template: &Template) -> Vec<&str> {
         })
         .unwrap_or_default()
 }
+
+fn kind_name(kind: SecretSourceKind) -> &'static str {
+    match kind {
+        SecretSourceKind::Secret => "secret",
+        SecretSourceKind::ConfigMap => "config map",
+    }
+}
+
+#[cfg(test)]
+mod tests;
