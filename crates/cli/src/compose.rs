@@ -163,16 +163,29 @@ pub(crate) fn volumes(given: &[String]) -> Result<BTreeMap<String, PathBuf>, Fai
                     .with_hint("write `--volume NAME=DIR`"),
             );
         };
+        if name.is_empty() {
+            return Err(Failure::user(format!("`--volume {text}` names no volume"))
+                .with_hint("write `--volume NAME=DIR`"));
+        }
         let directory = absolute(Path::new(directory))?;
-        if !directory.is_dir() {
+        if directory.exists() && !directory.is_dir() {
             return Err(Failure::user(format!(
                 "`{}` of volume `{name}` is no directory",
+                directory.display()
+            ))
+            .with_hint("give a directory"));
+        }
+        if !directory.is_dir() {
+            return Err(Failure::user(format!(
+                "the directory `{}` of volume `{name}` is not there",
                 directory.display()
             ))
             .with_hint(format!("make it with `mkdir -p {}`", directory.display())));
         }
         if volumes.insert(name.to_owned(), directory).is_some() {
-            return Err(Failure::user(format!("volume `{name}` is given twice")));
+            return Err(
+                Failure::user(format!("volume `{name}` is given twice")).with_hint("give it once")
+            );
         }
     }
     Ok(volumes)

@@ -11,7 +11,7 @@ use groundplan_ports::{logs::LogSource, runner::Runner};
 
 use crate::{
     arguments::{Global, Logs},
-    commands::run::drive::Lines,
+    commands::run::show::Lines,
     compose::{Choices, Composition, compose, runtime},
     config::Machine,
     exit::Exit,

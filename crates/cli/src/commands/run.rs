@@ -1,8 +1,10 @@
 //! `groundplan run`: a document on this machine, watched to its end.
 
+mod conclude;
 pub(crate) mod drive;
 pub(crate) mod isolation;
 pub(crate) mod prepare;
+pub(crate) mod show;
 mod values;
 
 use std::collections::BTreeMap;
@@ -33,16 +35,17 @@ fn begin(machine: &Machine, arguments: &Run) -> Result<Exit, Failure> {
         .file
         .as_deref()
         .expect("clap asks for a file or `--resume`");
-    let read = prepare::read(file, Exit::Lint)?;
-    let parameters =
-        values::parameters(&arguments.parameters, arguments.parameter_file.as_deref())?;
     let passed = values::passed_variables(&arguments.pass_env)?;
     let names: Vec<String> = passed.keys().cloned().collect();
+    let read = prepare::read(file, &names, Exit::Lint)?;
+    let parameters =
+        values::parameters(&arguments.parameters, arguments.parameter_file.as_deref())?;
     let runtime = runtime()?;
     let chosen = choices(arguments, passed, arguments.secrets.clone());
     let composition = runtime.block_on(compose(machine, chosen))?;
     let mut settings = prepare::settings(machine, arguments, file, names)?;
     let mut submission: Submission = prepare::submission(&read, &parameters, &settings)?;
+    prepare::check_volumes(&submission)?;
     settings.sandbox = runtime.block_on(isolation::choose(&composition, machine, arguments))?;
     submission.settings = settings;
     if !submission.settings.sandbox {

@@ -17,7 +17,7 @@ use crate::{
     failure::Failure,
     terminal::{
         self,
-        style::{Paint, Style, cut, duration, harmless},
+        style::{Paint, Style, cut, duration, first_line, harmless},
         tree::{Around, draw},
     },
 };
@@ -135,7 +135,7 @@ fn head(history: &History, paint: Paint) {
     field("name", harmless(run.name()));
     field("id", row.run.0.clone());
     field("phase", paint.with(phase_style(&row.phase), &row.phase));
-    field("message", harmless(run.message()));
+    field("message", harmless(first_line(run.message())));
     field("document", harmless(&settings.document));
     field("created", format!("{} UTC", date(row.created_at.0)));
     field("took", took(row));

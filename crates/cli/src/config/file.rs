@@ -37,7 +37,10 @@ pub(super) fn read(path: &Path, named: bool) -> Result<(Raw, bool), Failure> {
                 "cannot read the machine configuration `{}`",
                 path.display()
             ))
-            .because(error));
+            .because(error)
+            .with_hint(
+                "`--config` and `GROUNDPLAN_CONFIG` name the file; without them none is needed",
+            ));
         }
     };
     if bytes.iter().all(u8::is_ascii_whitespace) {
@@ -134,7 +137,10 @@ impl Reader<'_> {
         for entry in node.entries() {
             let (value, path) = (&entry.value, format!("{path}.{}", entry.key));
             match entry.key.as_str() {
-                "tools" => image.tools = self.texts(value, &path),
+                "tools" => {
+                    image.tools = self.texts(value, &path);
+                    self.known_tools(value, &path);
+                }
                 "files" => {
                     for file in self.entries(value, &path) {
                         image.files.extend(
@@ -151,12 +157,7 @@ impl Reader<'_> {
                             .extend(text.map(|text| (variable.key.clone(), text)));
                     }
                 }
-                "user" => {
-                    let number = self
-                        .number(value, &path)
-                        .and_then(|number| u32::try_from(number).ok());
-                    image.user = number.unwrap_or_default();
-                }
+                "user" => image.user = self.user(value, &path).unwrap_or_default(),
                 "shell" => match self.text(value, &path).as_deref() {
                     Some("busybox") => image.busybox = true,
                     Some("system") | None => {}
@@ -170,22 +171,35 @@ impl Reader<'_> {
                 _ => {}
             }
         }
-        self.known_tools(&image.tools, node, path);
         image
     }
 
-    fn known_tools(&mut self, tools: &[String], node: &Node, path: &str) {
-        for tool in tools {
-            let known = tool == "groundplan" || Tool::from_name(tool).is_some();
+    fn user(&mut self, node: &Node, path: &str) -> Option<u32> {
+        let number = self.number(node, path)?;
+        let user = u32::try_from(number).ok();
+        if user.is_none() {
+            let message = format!("`{number}` is no user id");
+            self.fault(
+                node,
+                path,
+                message,
+                Some("it is a number from 0".to_owned()),
+            );
+        }
+        user
+    }
+
+    fn known_tools(&mut self, list: &Node, path: &str) {
+        for item in list.items() {
+            let serde_json::Value::String(tool) = item.to_json() else {
+                continue;
+            };
+            let known = tool == "groundplan" || Tool::from_name(&tool).is_some();
             if !known && !tool.starts_with('/') {
-                let hint = "a tool is one of those that `groundplan tools list` names, `groundplan`, or an absolute \
-                            folder of programs";
-                self.fault(
-                    node,
-                    path,
-                    format!("`{tool}` is no tool that is known here"),
-                    Some(hint.to_owned()),
-                );
+                let hint = "a tool is one of those that `groundplan tools list` names, \
+                            `groundplan`, or an absolute folder of programs";
+                let message = format!("`{tool}` is no tool that is known here");
+                self.fault(item, path, message, Some(hint.to_owned()));
             }
         }
     }

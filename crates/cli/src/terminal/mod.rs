@@ -2,7 +2,7 @@
 
 pub(crate) mod diagnostics;
 mod live;
-mod plain;
+pub(crate) mod plain;
 pub(crate) mod style;
 pub(crate) mod tree;
 

@@ -81,6 +81,11 @@ pub(crate) fn harmless(text: &str) -> String {
     out
 }
 
+/// The first line of a text that has more of them.
+pub(crate) fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
 fn skip_escape(chars: &mut std::str::Chars<'_>) {
     let mut rest = chars.clone();
     if rest.next() == Some('[') {

@@ -5,12 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use groundplan_engine::{
     explain::{self, Obstacle},
     id::NodeId,
-    node::{Node, NodeKind, NodePhase},
+    node::{Node, NodeKind, NodePhase, WaitingForLock},
     run::Run,
+    sync::LockKey,
     time::Timestamp,
 };
 
-use super::style::{Paint, Style, cut, duration, harmless};
+use super::{
+    plain::NO_SLOT,
+    style::{Paint, Style, cut, duration, first_line, harmless},
+};
 
 /// What the tree is drawn from beside the run.
 #[derive(Debug, Default)]
@@ -56,14 +60,21 @@ pub(crate) fn draw(run: &Run, around: &Around, paint: Paint, columns: usize) -> 
     lines
 }
 
+/// Which lock stands in the way, who holds it, and how many go first.
+pub(super) fn lock_text(waiting: &WaitingForLock) -> String {
+    lock_text_of(&waiting.blocked_by, &waiting.holder, waiting.place)
+}
+
+fn lock_text_of(key: &LockKey, holder: &str, place: u32) -> String {
+    let key = key.0.rsplit('/').next().unwrap_or(&key.0);
+    format!("waits for mutex {key}, held by {holder}; place {place} in the queue")
+}
+
 /// What stands in the way, as a person reads it.
 fn obstacle_text(obstacle: &Obstacle) -> String {
     match obstacle {
         Obstacle::LockSpace { .. } => "asks for its locks".to_owned(),
-        Obstacle::Lock { key, holder, place } => {
-            let key = key.0.rsplit('/').next().unwrap_or(&key.0);
-            format!("waits for mutex {key}, held by {holder}; place {place} in the queue")
-        }
+        Obstacle::Lock { key, holder, place } => lock_text_of(key, holder, *place),
         Obstacle::Runner { .. } => "is being started".to_owned(),
         Obstacle::Tool { .. } | Obstacle::Nodes { .. } => String::new(),
         Obstacle::Stopping { .. } => "was asked to stop".to_owned(),
@@ -91,14 +102,19 @@ impl<'a> Drawing<'a> {
     fn node(&self, node: &Node, head: &str, tail: &str, lines: &mut Vec<String>) {
         lines.push(self.line(node, head));
         if self.around.details && node.phase.is_failure() && !node.message.is_empty() {
-            let text = harmless(&node.message);
-            if self.message_is_cut(node, head, &text) {
-                lines.push(format!(
+            let mut text = node.message.lines().map(harmless).peekable();
+            if let Some(first) = text.peek()
+                && !self.message_is_cut(node, head, first)
+            {
+                text.next();
+            }
+            lines.extend(text.map(|text| {
+                format!(
                     "{}    {}",
                     self.paint.with(Style::Faint, tail),
                     self.paint.with(Style::Bad, text)
-                ));
-            }
+                )
+            }));
         }
         let children = self.children(node);
         let to_come = self.to_come(node);
@@ -216,7 +232,7 @@ impl<'a> Drawing<'a> {
     /// What stands beside a node: why it waits, what it prints, why it failed.
     fn text(&self, node: &Node) -> (String, Style) {
         if self.around.waiting_for_slot.contains(&node.id) {
-            return ("waits for a slot (--max-parallel)".to_owned(), Style::Faint);
+            return (NO_SLOT.to_owned(), Style::Faint);
         }
         if let Some(obstacle @ (Obstacle::Lock { .. } | Obstacle::Stopping { .. })) =
             explain::node(self.run, &node.id)
@@ -224,7 +240,9 @@ impl<'a> Drawing<'a> {
             return (harmless(&obstacle_text(&obstacle)), Style::Warn);
         }
         match node.phase {
-            NodePhase::Failed | NodePhase::Error => (harmless(&node.message), Style::Bad),
+            NodePhase::Failed | NodePhase::Error => {
+                (harmless(first_line(&node.message)), Style::Bad)
+            }
             NodePhase::Running if node.kind == NodeKind::Pod => {
                 let line = self
                     .around
@@ -236,7 +254,7 @@ impl<'a> Drawing<'a> {
             }
             NodePhase::Running => (self.progress(node), Style::Faint),
             NodePhase::Pending | NodePhase::Succeeded | NodePhase::Skipped | NodePhase::Omitted => {
-                (harmless(&node.message), Style::Faint)
+                (harmless(first_line(&node.message)), Style::Faint)
             }
         }
     }

@@ -4,7 +4,13 @@ use groundplan_controller::{Submission, preflight};
 use groundplan_ports::runner::{Isolation, Runner};
 use groundplan_workflow::document::AnyString;
 
-use crate::{arguments::Run, compose::Composition, config::Machine, failure::Failure, terminal};
+use crate::{
+    arguments::Run,
+    compose::Composition,
+    config::Machine,
+    failure::Failure,
+    terminal::{self, style::first_line},
+};
 
 /// File of the data directory that remembers a person's consent to go without.
 const CONSENT: &str = "no-sandbox-allowed";
@@ -32,6 +38,8 @@ pub(super) async fn choose(
     let refusal = capabilities
         .notices
         .iter()
+        // The way out is said once, below.
+        .map(|notice| first_line(notice))
         .fold(
             Failure::user("there is no usable sandbox on this machine"),
             Failure::because,

@@ -1,6 +1,6 @@
 //! From a file and what a person gave to a run that can be submitted.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use groundplan_controller::{Controller, RunSettings, Submission, preflight};
 use groundplan_engine::input::NewRun;
@@ -8,6 +8,8 @@ use groundplan_ports::{error::ErrorKind, secrets::SecretScope};
 use groundplan_workflow::{
     diagnostic::{Diagnostic, Severity},
     document::Document,
+    lint::{Options as LintOptions, Purpose, lint_read},
+    nearest::nearest,
     read::{ReadDocument, ReadFile, SourceFile, read as read_file},
     resolve,
 };
@@ -29,17 +31,30 @@ pub(crate) struct Runnable {
     pub(crate) document: ReadDocument,
 }
 
-/// Reads a file that holds one document to run. Warnings and notices go to standard error.
-pub(crate) fn read(path: &Path, exit: Exit) -> Result<Runnable, Failure> {
+/// Reads and lints a file that holds one document to run, with variables of these names passed to
+/// its steps. Warnings and notices go to standard error.
+pub(crate) fn read(path: &Path, passed: &[String], exit: Exit) -> Result<Runnable, Failure> {
     let bytes = std::fs::read(path).map_err(|error| {
-        Failure::user(format!("cannot read `{}`", path.display())).because(error)
+        Failure::user(format!("cannot read `{}`", path.display()))
+            .because(error)
+            .with_hint("name a file that holds a workflow document")
     })?;
-    of_source(SourceFile::new(path.display().to_string(), bytes), exit)
+    of_source(
+        SourceFile::new(path.display().to_string(), bytes),
+        passed,
+        exit,
+    )
 }
 
-fn of_source(source: SourceFile, exit: Exit) -> Result<Runnable, Failure> {
+/// The same of bytes that are there already.
+fn of_source(source: SourceFile, passed: &[String], exit: Exit) -> Result<Runnable, Failure> {
     let file = read_file(&source);
-    show(&source, &file.diagnostics, exit)?;
+    let mut found = lint_read(
+        std::slice::from_ref(&file),
+        &LintOptions::new(Purpose::Lint),
+    );
+    found.retain(|found| !is_about_passed(found, passed));
+    show(&source, &found, exit)?;
     only_document(source, file)
 }
 
@@ -59,6 +74,14 @@ pub(crate) fn only_document(source: SourceFile, file: ReadFile) -> Result<Runnab
         .with_hint("put the one to run into a file of its own"));
     }
     Ok(Runnable { source, document })
+}
+
+/// Whether it is said of a variable that nothing in the document sets, but the person does.
+fn is_about_passed(found: &Diagnostic, passed: &[String]) -> bool {
+    found.code == "unset-variable"
+        && passed
+            .iter()
+            .any(|name| found.message.contains(&format!("`{name}`")))
 }
 
 /// Prints what is wrong; errors end it.
@@ -101,10 +124,10 @@ pub(super) fn settings(
         .collect::<Result<Vec<_>, _>>()?;
     for path in &read_only_paths {
         if !path.exists() {
-            return Err(Failure::user(format!(
-                "`--bind-ro {}`: there is nothing",
-                path.display()
-            )));
+            return Err(
+                Failure::user(format!("`--bind-ro {}`: there is nothing", path.display()))
+                    .with_hint("name a file or directory of this machine"),
+            );
         }
     }
     Ok(RunSettings {
@@ -158,6 +181,40 @@ pub(crate) fn submission(
         run,
         settings: settings.clone(),
     })
+}
+
+/// Sees to it that every directory that was given is behind a volume or claim of the document.
+pub(super) fn check_volumes(submission: &Submission) -> Result<(), Failure> {
+    let workflow = &submission.run.workflow;
+    let templates = workflow.templates.values();
+    let known: BTreeSet<&str> = templates
+        .flat_map(|template| &template.volumes)
+        .chain(&workflow.spec.volumes)
+        .map(|volume| volume.name.as_str())
+        .chain(
+            workflow
+                .spec
+                .volume_claim_templates
+                .iter()
+                .map(|claim| claim.metadata.name.as_str()),
+        )
+        .collect();
+    let given = submission.settings.volumes.keys();
+    let Some(unknown) = given
+        .into_iter()
+        .find(|name| !known.contains(name.as_str()))
+    else {
+        return Ok(());
+    };
+    let hint = match nearest(unknown, known.iter().copied()) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None if known.is_empty() => "it has no volumes; remove `--volume`".to_owned(),
+        None => {
+            let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+            format!("its volumes are {}", known.join(", "))
+        }
+    };
+    Err(Failure::user(format!("the document has no volume `{unknown}`")).with_hint(hint))
 }
 
 /// A random UUID.

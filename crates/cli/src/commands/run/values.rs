@@ -22,6 +22,10 @@ pub(super) fn parameters(
             return Err(Failure::user(format!("`-p {text}` has no value"))
                 .with_hint("write `-p NAME=VALUE`"));
         };
+        if name.is_empty() {
+            return Err(Failure::user(format!("`-p {text}` names no parameter"))
+                .with_hint("write `-p NAME=VALUE`"));
+        }
         // What is said on the command line goes before what the file says; twice there is a fault.
         if let Some(place) = parameters.iter().position(|(known, _)| known == name)
             && place < parameters.len() - given_so_far(given, text)
@@ -47,6 +51,7 @@ fn from_file(file: &Path) -> Result<Vec<(String, String)>, Failure> {
             file.display()
         ))
         .because(error)
+        .with_hint("name a file that holds a map of parameters, such as `name: value`")
     })?;
     let source = SourceFile::new(file.display().to_string(), bytes);
     let (trees, faults) = trees(&source, Limits::default());
@@ -65,7 +70,8 @@ fn from_file(file: &Path) -> Result<Vec<(String, String)>, Failure> {
         return Err(Failure::user(format!(
             "the parameter file `{}` is no map of names to values",
             file.display()
-        )));
+        ))
+        .with_hint("write a line `name: value` for each parameter"));
     };
     Ok(tree
         .root
@@ -96,15 +102,17 @@ pub(super) fn passed_variables(given: &[String]) -> Result<BTreeMap<String, Secr
             }
         };
         if name.is_empty() || name.contains('\0') {
-            return Err(Failure::user(format!(
-                "`--pass-env {text}` names no variable"
-            )));
+            return Err(
+                Failure::user(format!("`--pass-env {text}` names no variable"))
+                    .with_hint("write `--pass-env NAME` or `--pass-env NAME=VALUE`"),
+            );
         }
         if passed
             .insert(name.to_owned(), SecretValue::new(value))
             .is_some()
         {
-            return Err(Failure::user(format!("variable `{name}` is passed twice")));
+            return Err(Failure::user(format!("variable `{name}` is passed twice"))
+                .with_hint("pass it once"));
         }
     }
     Ok(passed)
