@@ -1,4 +1,11 @@
 //! The command as a person calls it: exit codes, output, files.
 
+mod bad_documents;
+mod bad_machine;
+mod bad_values;
+mod data_directory;
 mod demo;
+mod history;
 mod machine;
+mod place;
+mod streams;
