@@ -126,7 +126,6 @@ const fn arrows(
 const OUTSIDE_FOR_CORES: &[&str] = &[
     "aho-corasick",
     "base64",
-    "expr-lang",
     "granit-parser",
     "jiff",
     "memchr",
