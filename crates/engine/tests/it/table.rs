@@ -146,6 +146,10 @@ fn check(states: &[(&str, Run)], inputs: &[(&str, Input)], expected: &[&[Verdict
 }
 
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one table: every input in every phase"
+)]
 fn inputs_for_a_run_are_taken_or_refused_by_its_phase() {
     let granted = || answer("r", None, LockAnswer::Granted);
     let states = [
