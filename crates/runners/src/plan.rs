@@ -76,7 +76,6 @@ pub(crate) fn plan(
     let places = places(spec, dir, options)?;
     let planner = Planner {
         spec,
-        dir,
         options,
         mapping,
         places,
@@ -189,7 +188,6 @@ fn files_place(
 
 struct Planner<'a> {
     spec: &'a StepSpec,
-    dir: &'a StepDir,
     options: &'a Options,
     mapping: &'a ImageMapping,
     places: Vec<(&'a MountSpec, Place)>,
@@ -535,7 +533,7 @@ impl Planner<'_> {
         }
         if self.spec.isolation == Isolation::Sandbox {
             let relative = path.trim_start_matches('/').to_owned();
-            return Some((self.dir.file("root"), relative));
+            return Some((PathBuf::from("root"), relative));
         }
         let working_dir = (!self.spec.main.working_dir.is_empty())
             .then(|| PathBuf::from(&self.spec.main.working_dir));

@@ -89,7 +89,7 @@ pub struct TakeFrom {
     pub name: String,
     /// Path as the document names it, for messages.
     pub path: String,
-    /// Directory that it must not leave.
+    /// Directory that it must not leave; a relative one is below the step's.
     pub beneath: PathBuf,
     /// Path below that directory.
     pub relative: String,

@@ -30,7 +30,7 @@ pub use self::options::Options;
 use self::{follow::FollowedLog, known::Known};
 use crate::{
     processes, remove,
-    step_dir::{Report, StepDir, StopRequest, name},
+    step_dir::{FORMAT, Report, StepDir, StopRequest, name},
     supervisor::sealing_context,
     watch::Watch,
 };
@@ -156,13 +156,18 @@ impl Runner for ProcessRunner {
 
     async fn start(&self, spec: StepSpec) -> PortResult<()> {
         let step = spec.step.clone();
+        is_known_format(&step, &self.dir(&step)?)?;
         self.take_up(&step, Known::started(spec)).await
     }
 
     async fn attach(&self, step: &StepId, needles: Vec<(String, SecretValue)>) -> PortResult<()> {
         let dir = self.dir(step)?;
         let failed = |error| broken(step, error);
-        if !dir.path().is_dir() || dir.report().map_err(failed)?.is_some() {
+        if !dir.path().is_dir() {
+            return Ok(());
+        }
+        is_known_format(step, &dir)?;
+        if dir.report().map_err(failed)?.is_some() {
             return Ok(());
         }
         if let Some(facts) = dir.facts().map_err(failed)? {
@@ -292,6 +297,21 @@ impl Runner for ProcessRunner {
                 let message = format!("the claims of run `{said}` cannot be deleted");
                 PortError::new(ErrorKind::Broken, message).caused_by(error)
             })
+    }
+}
+
+/// Refuses what a later version wrote.
+fn is_known_format(step: &StepId, dir: &StepDir) -> PortResult<()> {
+    match dir.format().map_err(|error| broken(step, error))? {
+        Some(format) if format > FORMAT => {
+            let message = format!("step `{step}` was started by a later version: format {format}");
+            Err(
+                PortError::new(ErrorKind::Invalid, message).with_hint(format!(
+                    "this version knows formats up to {FORMAT}; use the later one"
+                )),
+            )
+        }
+        _ => Ok(()),
     }
 }
 

@@ -166,16 +166,17 @@ impl Supervisor {
         succeeded: bool,
         taken: &mut Taken,
     ) -> Result<(), String> {
-        let bytes = match take::read_beneath(&output.beneath, &output.relative) {
-            Ok(bytes) => bytes,
-            Err(TakeError::Missing) if output.optional || !succeeded => return Ok(()),
-            Err(error) => {
-                let (name, path) = (&output.name, &output.path);
-                return Err(format!(
-                    "output `{name}` cannot be taken from `{path}`: {error}"
-                ));
-            }
-        };
+        let bytes =
+            match take::read_beneath(&self.dir.path().join(&output.beneath), &output.relative) {
+                Ok(bytes) => bytes,
+                Err(TakeError::Missing) if output.optional || !succeeded => return Ok(()),
+                Err(error) => {
+                    let (name, path) = (&output.name, &output.path);
+                    return Err(format!(
+                        "output `{name}` cannot be taken from `{path}`: {error}"
+                    ));
+                }
+            };
         let value = take::without_newline(&bytes);
         if output.sensitive {
             return self.seal(facts, &output.name, value, taken);

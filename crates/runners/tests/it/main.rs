@@ -6,6 +6,7 @@ mod doctor;
 mod kills;
 mod machine;
 mod outputs;
+mod recorded;
 mod steps;
 mod stops;
 mod tools;
