@@ -130,7 +130,12 @@ impl Known {
         };
         let order = Order {
             start,
-            needles: self.needles.clone(),
+            needles: self
+                .needles
+                .iter()
+                .cloned()
+                .chain(options.passwords())
+                .collect(),
             key: SecretValue::new(options.key.encode()),
         };
         // It lies in memory, so that it can be as long as it wants and we never wait for a reader.

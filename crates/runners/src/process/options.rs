@@ -8,6 +8,7 @@ use std::{
 };
 
 use groundplan_engine::id::{RunId, StepId};
+use groundplan_ports::secrets::SecretValue;
 use groundplan_sealing::Key;
 
 use crate::image::Images;
@@ -41,6 +42,17 @@ pub struct Options {
 }
 
 impl Options {
+    /// Passwords within the variables that every step gets, as a proxy's address may hold one, by
+    /// variable.
+    pub(crate) fn passwords(&self) -> impl Iterator<Item = (String, SecretValue)> {
+        self.env.iter().filter_map(|(name, value)| {
+            let (_, rest) = value.split_once("://")?;
+            let (user, _) = rest.split('/').next()?.rsplit_once('@')?;
+            let (_, password) = user.split_once(':')?;
+            Some((format!("password in {name}"), SecretValue::new(password)))
+        })
+    }
+
     /// The directory that a run has for a claim.
     pub(crate) fn claim_directory(&self, run: &RunId, claim: &str) -> PathBuf {
         // Both are names that Kubernetes would accept; anything else stays one component.

@@ -258,6 +258,62 @@ in_both! {
     }
 }
 
+#[tokio::test]
+async fn a_proxys_password_is_masked() {
+    let mut machine = Machine::new(Isolation::Sandbox);
+    let proxy = "http://user:pass-1234@proxy.test:3128/";
+    machine.options.env = vec![("HTTPS_PROXY".into(), proxy.into())];
+    let spec = {
+        let mut spec = machine.script("echo $HTTPS_PROXY");
+        spec.capture_result = CaptureResult::No;
+        spec
+    };
+    let step = spec.step.clone();
+    let runner = machine.runner();
+    run(&runner, spec).await;
+    let text = printed(&runner, &step, Stream::Stdout).await;
+    assert_eq!(text, "http://user:***@proxy.test:3128/\n");
+}
+
+#[tokio::test]
+async fn a_full_disk_makes_the_tool_wait_and_loses_nothing() {
+    let machine = Machine::new(Isolation::Sandbox);
+    let mount = |options: &str| {
+        let status = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", options, "tmpfs"])
+            .arg(machine.data_dir())
+            .status();
+        status.is_ok_and(|status| status.success())
+    };
+    if !rustix::process::geteuid().is_root() || !mount("size=1m,mode=700") {
+        eprintln!("not run: a full disk, since only root may mount a small one");
+        return;
+    }
+    let runner = machine.runner();
+    let mut spec = machine.script("head -c 5000000 /dev/zero | tr '\\0' z; echo; echo end");
+    spec.capture_result = CaptureResult::No;
+    let step = spec.step.clone();
+    runner.start(spec).await.expect("it is started");
+    let log = machine.step_dir(&step).join("log");
+    until("the disk is full", || {
+        fs::metadata(&log).is_ok_and(|log| log.len() > 400_000)
+            && rustix::fs::statvfs(machine.data_dir()).is_ok_and(|disk| disk.f_bavail < 24)
+    })
+    .await;
+    assert!(machine.supervisor(&step).is_some());
+    assert!(mount("remount,size=20m,mode=700"));
+    let ended = end(&runner, &step).await;
+    let bytes = raw(&*runner, &step).await;
+    let unmounted = std::process::Command::new("umount")
+        .arg("--lazy")
+        .arg(machine.data_dir())
+        .status();
+    assert!(unmounted.is_ok_and(|status| status.success()));
+    assert_eq!(ended.exit_code, Some(0));
+    assert_eq!(bytes.len(), 5_000_000 + 5);
+    assert!(bytes.ends_with(b"z\nend\n"));
+}
+
 /// Bytes that a supervisor's files in memory take.
 fn memory_files(pid: i32) -> u64 {
     use std::os::unix::fs::MetadataExt;
