@@ -13,26 +13,30 @@ struct Soak {
     name: &'static str,
     /// Which tests, in nextest's language.
     tests: &'static str,
-    /// What makes them long.
+    /// Words for nextest that make them long.
+    words: &'static [&'static str],
+    /// Variables that make them long.
     settings: &'static [(&'static str, &'static str)],
 }
 
-/// `GROUNDPLAN_SEEDS` is how many seeds a simulation takes; `GROUNDPLAN_KILLS` how often each kill
-/// is repeated; `PROPTEST_CASES` is proptest's own.
+/// `GROUNDPLAN_SEEDS` is how many seeds the simulator plays; `PROPTEST_CASES` is proptest's own.
 const SOAKS: [Soak; 3] = [
     Soak {
         name: "simulator",
-        tests: "test(/simulat|seed/)",
-        settings: &[("GROUNDPLAN_SEEDS", "50000")],
+        tests: "test(/simulator/)",
+        words: &[],
+        settings: &[("GROUNDPLAN_SEEDS", "20000")],
     },
     Soak {
         name: "kills",
         tests: "test(/kill/)",
-        settings: &[("GROUNDPLAN_KILLS", "100")],
+        words: &["--stress-count", "20"],
+        settings: &[],
     },
     Soak {
         name: "properties",
-        tests: "test(/propert|any_|random/)",
+        tests: "test(/propert|random|mutated/)",
+        words: &[],
         settings: &[("PROPTEST_CASES", "20000")],
     },
 ];
@@ -56,6 +60,7 @@ pub(crate) fn run(workspace: &Workspace) -> Outcome {
                 "--no-fail-fast",
             ])
             .args(["--profile", "soak", "--filterset", soak.tests])
+            .args(soak.words)
             .envs(soak.settings.iter().copied())
             .status()
             .map_err(|error| Failure::new(format!("cannot start nextest: {error}")))?;
