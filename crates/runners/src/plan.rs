@@ -235,10 +235,7 @@ impl Planner<'_> {
             });
         }
         let bin = self.bin()?;
-        let path = match &bin {
-            Some(_) => format!("/bin:{SYSTEM_PATH}"),
-            None => SYSTEM_PATH.to_owned(),
-        };
+        let path = self.search_path(bin.as_ref().map(|_| "/bin"), SYSTEM_PATH);
         let ca = self
             .options
             .ca_bundle
@@ -324,10 +321,8 @@ impl Planner<'_> {
             argv.push(SecretValue::new(path.clone()));
             files.push(script_file(path, source));
         }
-        let path = match self.bin()? {
-            Some(bin) => format!("{}:{}", bin.display(), self.options.path),
-            None => self.options.path.clone(),
-        };
+        let bin = self.bin()?.map(|bin| bin.to_string_lossy().into_owned());
+        let path = self.search_path(bin.as_deref(), &self.options.path);
         let ca = self
             .options
             .ca_bundle
@@ -439,6 +434,22 @@ impl Planner<'_> {
         mounts
     }
 
+    /// `PATH`: the image's tools, then BusyBox's programs where the image has those. A tool among
+    /// the system's programs comes after these, or it would bring the system's shell with it.
+    fn search_path(&self, busybox: Option<&str>, rest: &str) -> String {
+        let is_of_system = |folder: &String| SYSTEM_PATH.split(':').any(|known| known == folder);
+        let tools = self.mapping.tools.iter();
+        let (system, own): (Vec<String>, Vec<String>) = tools
+            .map(|tool| tool.path.to_string_lossy().into_owned())
+            .partition(is_of_system);
+        own.into_iter()
+            .chain(busybox.map(str::to_owned))
+            .chain(system)
+            .chain([rest.to_owned()])
+            .collect::<Vec<_>>()
+            .join(":")
+    }
+
     /// The whole environment: what the image brings, what reaches every step, then the document's.
     fn env(
         &self,
@@ -447,13 +458,10 @@ impl Planner<'_> {
         temporary: Option<&Path>,
         ca: Option<&str>,
     ) -> Vec<(String, SecretValue)> {
-        let tools = self.mapping.tools.iter();
-        let path = tools
-            .map(|tool| tool.path.to_string_lossy().into_owned())
-            .chain([path.to_owned()])
-            .collect::<Vec<_>>()
-            .join(":");
-        let mut env = vec![("PATH".to_owned(), path), ("HOME".to_owned(), home.into())];
+        let mut env = vec![
+            ("PATH".to_owned(), path.to_owned()),
+            ("HOME".to_owned(), home.into()),
+        ];
         if let Some(temporary) = temporary {
             let temporary = temporary.to_string_lossy().into_owned();
             env.push(("TMPDIR".into(), temporary));

@@ -145,6 +145,32 @@ async fn alpine_has_the_shell_of_busybox() {
 }
 
 #[tokio::test]
+async fn a_tool_among_the_systems_programs_does_not_bring_the_systems_shell() {
+    let mut machine = sandbox();
+    let folder = |path: &str| ToolDir {
+        path: path.into(),
+        show: Vec::new(),
+    };
+    let own = machine.data_dir().join("own");
+    fs::create_dir_all(&own).expect("it is made");
+    write_program(&own.join("apk"), "#!/bin/sh\necho apk of the image\n");
+    machine.options.images.insert(
+        "alpine/git",
+        ImageMapping {
+            tools: vec![folder("/usr/bin"), folder(&own.to_string_lossy())],
+            shell: Shell::BusyBox,
+            ..ImageMapping::default()
+        },
+    );
+    let mut spec = machine.script("[ a == b ] || echo other; command -v sh; apk");
+    spec.main.image = "alpine/git".into();
+    assert_eq!(
+        said(&machine, spec).await,
+        "other\n/bin/sh\napk of the image"
+    );
+}
+
+#[tokio::test]
 async fn an_image_brings_tools_files_a_user_and_a_directory() {
     let mut machine = sandbox();
     let tools = machine.data_dir().join("tools/bin");
