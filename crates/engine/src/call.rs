@@ -107,7 +107,8 @@ pub(crate) fn execute(turn: &mut Turn<'_>, call: Call) -> Result<NodeId, CallFau
     };
     let phase = if waits { NodePhase::Pending } else { phase };
     let inputs = processed.inputs.clone();
-    let node = create(turn, &call, kind, phase, String::new(), inputs);
+    let target = target_of(turn, &call.template, &processed.template);
+    let node = create_with(turn, &call, (kind, phase, String::new()), inputs, target);
     if waits {
         locks::ask_for_node(turn, &node, keys);
         return Ok(node);
@@ -171,6 +172,20 @@ pub(crate) fn create_stillborn(
     create(turn, call, NodeKind::Skipped, phase, message, Vec::new())
 }
 
+/// The targets of a DAG, where replacing tags made them others than those of the document.
+fn target_of(turn: &Turn<'_>, name: &str, processed: &Template) -> Option<String> {
+    let target = &processed.dag.as_ref()?.target;
+    let written = &turn
+        .run
+        .workflow()
+        .templates
+        .get(name)?
+        .dag
+        .as_ref()?
+        .target;
+    (written != target).then(|| target.clone())
+}
+
 /// Creates the node of a call.
 pub(crate) fn create(
     turn: &mut Turn<'_>,
@@ -179,6 +194,16 @@ pub(crate) fn create(
     phase: NodePhase,
     message: String,
     inputs: Vec<NamedValue>,
+) -> NodeId {
+    create_with(turn, call, (kind, phase, message), inputs, None)
+}
+
+fn create_with(
+    turn: &mut Turn<'_>,
+    call: &Call,
+    (kind, phase, message): (NodeKind, NodePhase, String),
+    inputs: Vec<NamedValue>,
+    target: Option<String>,
 ) -> NodeId {
     let id = turn.run.id_of(&call.name);
     let display_name = match &call.boundary {
@@ -199,6 +224,7 @@ pub(crate) fn create(
         parent: call.parent.clone(),
         after: call.after.clone(),
         inputs,
+        target,
         at,
     })));
     id

@@ -169,12 +169,10 @@ impl<'a> Turn<'a> {
     fn order_below(&mut self, parent: &NodeId, child: &NodeId) -> u32 {
         let node = self.run.node_ref(child);
         let (sequence, call) = (node.sequence, node.call.clone());
-        let parent = self.run.node_ref(parent);
-        if parent.kind != NodeKind::Dag {
+        if self.run.node_ref(parent).kind != NodeKind::Dag {
             return sequence;
         }
-        let template = parent.template_name.clone();
-        let shape = self.run.shape(&template);
+        let shape = self.run.shape_of_dag(parent);
         shape
             .task(&call)
             .and_then(|task| shape.rank(task))

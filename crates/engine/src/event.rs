@@ -161,6 +161,9 @@ pub struct NodeCreated {
     /// What it was given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<NamedValue>,
+    /// The targets of a DAG where the document gives them by tags, tags replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// When.
     pub at: Timestamp,
 }

@@ -115,6 +115,7 @@ fn create(run: &mut Run, created: &NodeCreated) {
         sequence: u32::try_from(run.order.len()).expect("a run has fewer than 2^32 nodes"),
         children: Vec::new(),
         inputs: created.inputs.clone(),
+        target: created.target.clone(),
         outputs: NodeOutputs::default(),
         started_at: created.at,
         finished_at: fulfilled.then_some(created.at),

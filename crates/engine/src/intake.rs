@@ -46,17 +46,17 @@ fn create(turn: &mut Turn<'_>, new: &NewRun) {
 }
 
 fn stop(turn: &mut Turn<'_>) {
-    let Some(reason) = turn.run_refusal() else {
-        if turn.run.stop_requested_at().is_some() {
-            turn.refuse_for_run("stop", RefusalReason::Late);
-            return;
-        }
-        let at = turn.now;
-        turn.record(Event::StopRequested { at });
-        deadline::stop_everything(turn);
-        return;
+    let refusal = match turn.run_refusal() {
+        None if turn.run.stop_requested_at().is_some() => Some(RefusalReason::Late),
+        refusal => refusal,
     };
-    turn.refuse_for_run("stop", reason);
+    if let Some(reason) = refusal {
+        turn.refuse_for_run("stop", reason);
+        return;
+    }
+    let at = turn.now;
+    turn.record(Event::StopRequested { at });
+    deadline::stop_everything(turn);
 }
 
 fn tick(turn: &mut Turn<'_>) {

@@ -5,13 +5,16 @@ use crate::{
     id::NodeId,
     node::{NamedValue, NodeOutputs},
     report::{StepEnd, StepOutcome},
-    scope::{self, producers},
+    scope::{
+        self,
+        producers::{self, Gaps},
+    },
 };
 use groundplan_workflow::{
     document::{Parameter, ValueFrom},
     expr::{
-        scope::{Layered, Scope},
-        tags,
+        scope::{Layered, MapScope, Scope},
+        tags::{self, ReplaceError},
     },
 };
 
@@ -78,25 +81,21 @@ pub(crate) fn of_container(turn: &mut Turn<'_>, id: &NodeId) -> Result<NodeOutpu
     }
     let frame = scope::frame_of(turn, id);
     let declared: Vec<Parameter> = frame.replaced(&template.outputs.parameters)?;
-    let all = scope::Mentions::Any;
-    let produced = match &template.steps {
-        Some(groups) => producers::of_steps(turn, id, groups.len(), &all)?,
-        None => producers::of_tasks(turn, id, None, &all)?,
-    };
-    let inputs = frame.inputs();
-    let known = Layered::new([inputs as &dyn Scope, &produced]);
+    let groups = template.steps.as_ref().map(Vec::len);
+    let given = produced(turn, id, groups, Gaps::Left)?;
+    let filled = produced(turn, id, groups, Gaps::Filled)?;
+    let given = Layered::new([frame.inputs() as &dyn Scope, &given]);
+    let filled = Layered::new([frame.inputs() as &dyn Scope, &filled]);
     let mut parameters = Vec::with_capacity(declared.len());
     for output in declared {
         let from = output
             .value_from
             .as_ref()
             .ok_or("output parameters must have a valueFrom specified")?;
-        let value = match value_of(from, &known, &frame) {
-            Ok(value) => value,
-            Err(fault) => match &from.default {
-                Some(default) => default.0.clone(),
-                None => return Err(fault),
-            },
+        let value = match (value_of(from, &given, &frame), &from.default) {
+            (Ok(value), _) => value,
+            (Err(_), Some(default)) => default.0.clone(),
+            (Err(_), None) => value_of(from, &filled, &frame)?,
         };
         parameters.push(NamedValue {
             name: output.name,
@@ -109,16 +108,53 @@ pub(crate) fn of_container(turn: &mut Turn<'_>, id: &NodeId) -> Result<NodeOutpu
     })
 }
 
+fn produced(
+    turn: &mut Turn<'_>,
+    id: &NodeId,
+    groups: Option<usize>,
+    gaps: Gaps,
+) -> Result<MapScope, String> {
+    let all = scope::Mentions::Any;
+    match groups {
+        Some(groups) => producers::of_steps(turn, id, groups, &all, gaps),
+        None => producers::of_tasks(turn, id, None, &all, gaps),
+    }
+}
+
 fn value_of(from: &ValueFrom, known: &dyn Scope, frame: &scope::Frame) -> Result<String, String> {
     if let Some(expression) = from.expression.as_ref().filter(|text| !text.is_empty()) {
-        return tags::value_of_expression(expression, known, frame.moment())
-            .map_err(|fault| fault.to_string());
+        return tags::value_of_expression(expression, known, frame.moment()).map_err(located);
     }
     match from.parameter.as_ref().filter(|text| !text.is_empty()) {
         Some(parameter) => tags::resolve(parameter, known, frame.moment())
-            .map_err(|fault| fault.to_string())?
+            .map_err(|fault| match fault {
+                ReplaceError::Unresolved { name, .. } => format!("Unable to resolve: {name:?}"),
+                fault => fault.to_string(),
+            })?
             .to_inserted()
             .map_err(|fault| fault.to_string()),
         None => Ok(String::new()),
     }
+}
+
+/// The message of a faulty expression, with the place that it speaks of.
+fn located(fault: ReplaceError) -> String {
+    let ReplaceError::Expression { expression, error } = fault else {
+        return fault.to_string();
+    };
+    if expression.contains('\n') {
+        return error.message;
+    }
+    // A name that could not be fetched stands behind its dot.
+    let offset = error.offset + usize::from(error.message.starts_with("cannot fetch"));
+    let before = expression
+        .char_indices()
+        .take_while(|(at, _)| *at < offset)
+        .count();
+    format!(
+        "{} (1:{})\n | {expression}\n | {}^",
+        error.message,
+        before + 1,
+        ".".repeat(before)
+    )
 }

@@ -184,6 +184,26 @@ impl Run {
         self.shapes.insert(template, shape)
     }
 
+    /// The same for the template of a DAG node, with the targets that this node has.
+    pub(crate) fn shape_of_dag(&mut self, dag: &NodeId) -> Arc<TemplateShape> {
+        let node = self.node_ref(dag);
+        let template = node.template_name.clone();
+        let Some(target) = node.target.clone() else {
+            return self.shape(&template);
+        };
+        let key = format!("{template}\n{target}");
+        if let Some(shape) = self.shapes.get(&key) {
+            return shape;
+        }
+        let template = self.workflow().templates.get(&template);
+        let mut template = template.cloned().unwrap_or_default();
+        if let Some(dag) = &mut template.dag {
+            dag.target = target;
+        }
+        self.shapes
+            .insert(&key, Arc::new(TemplateShape::of(&template)))
+    }
+
     /// The same for those who may only look.
     pub(crate) fn shape_of(&self, template: &str) -> Arc<TemplateShape> {
         self.shapes.get(template).unwrap_or_else(|| {
@@ -220,8 +240,8 @@ impl Run {
             NodeKind::Retry => node.children.last().cloned().into_iter().collect(),
             NodeKind::Steps => node.last_group.iter().cloned().collect(),
             NodeKind::Dag => {
-                let (dag, template) = (node.name.clone(), node.template_name.clone());
-                let shape = self.shape(&template);
+                let dag = node.name.clone();
+                let shape = self.shape_of_dag(id);
                 shape
                     .targets()
                     .map(|target| self.id_of(&format!("{dag}.{target}")))

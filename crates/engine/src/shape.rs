@@ -48,6 +48,8 @@ pub(crate) struct TemplateShape {
     pub(crate) groups: Vec<Vec<WorkflowStep>>,
     /// The tasks of a DAG.
     pub(crate) tasks: Vec<DagTask>,
+    /// Whether the first failed target decides how the DAG ends, not the last.
+    pub(crate) fail_fast: bool,
     /// Place of each task; or group of each step.
     places: BTreeMap<String, usize>,
     /// Names of the tasks that the DAG ends with.
@@ -124,6 +126,7 @@ impl TemplateShape {
         TemplateShape {
             places,
             tasks: dag.tasks.clone(),
+            fail_fast: dag.fail_fast.unwrap_or(true),
             targets,
             results,
             logic,

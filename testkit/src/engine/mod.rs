@@ -5,7 +5,7 @@ mod outcome;
 mod transcript;
 mod world;
 
-pub use outcome::{Outcome, Script};
+pub use outcome::{Outcome, Script, display_name};
 pub use transcript::{line_of_action, line_of_event, tree_of};
 pub use world::{Actor, World};
 

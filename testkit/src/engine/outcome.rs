@@ -20,6 +20,8 @@ pub struct Outcome {
     /// Output parameters by name; `None` stands for a file that is missing. Those of the template
     /// that are not named here get `<name>@<display name>`.
     pub parameters: BTreeMap<String, Option<String>>,
+    /// Whether nothing of it can be taken: neither result nor parameters.
+    pub silent: bool,
     /// Seconds from the request to the end; `None` means it never ends by itself. It is seen
     /// running after one second, if it takes longer.
     pub seconds: Option<i64>,
@@ -33,6 +35,7 @@ impl Outcome {
             exit_code: Some(0),
             result: String::new(),
             parameters: BTreeMap::new(),
+            silent: false,
             seconds: Some(2),
         }
     }
@@ -81,15 +84,14 @@ impl Outcome {
 
     /// The report of its end.
     pub fn end(&self, request: &StepRequest, at: Timestamp, asked_to_stop: bool) -> StepEnd {
-        let name = request.node_name.as_str();
-        let display = name.rsplit_once('.').map_or(name, |(_, last)| last);
+        let display = display_name(&request.node_name);
         let mut parameters = BTreeMap::new();
         for output in &request.template.outputs.parameters {
             let from_file = output
                 .value_from
                 .as_ref()
                 .is_some_and(|from| from.path.is_some());
-            if !from_file {
+            if !from_file || self.silent {
                 continue;
             }
             let value = match self.parameters.get(&output.name) {
@@ -105,10 +107,24 @@ impl Outcome {
             outcome: self.outcome.clone(),
             asked_to_stop,
             exit_code: self.exit_code,
-            result: request.capture_result.then(|| self.result.clone()),
+            result: (request.capture_result && !self.silent).then(|| self.result.clone()),
             parameters,
         }
     }
+}
+
+/// The part of a node's full name that its template gave it, item included.
+pub fn display_name(node_name: &str) -> &str {
+    let mut depth = 0_u32;
+    for (at, character) in node_name.char_indices().rev() {
+        match character {
+            ')' => depth += 1,
+            '(' => depth = depth.saturating_sub(1),
+            '.' if depth == 0 => return &node_name[at + 1..],
+            _ => {}
+        }
+    }
+    node_name
 }
 
 /// What every step of a run comes to.

@@ -12,7 +12,10 @@ use crate::{
         fan_out::{self, Callable, Spread},
     },
     outputs, pass,
-    scope::{self, Frame, producers},
+    scope::{
+        self, Frame,
+        producers::{self, Gaps},
+    },
     shape::TemplateShape,
 };
 use groundplan_workflow::{
@@ -29,8 +32,7 @@ type Ready = BTreeSet<(u32, usize)>;
 
 /// Begins a node that was created just now, or whose locks were granted.
 pub(crate) fn begin(turn: &mut Turn<'_>, id: &NodeId) {
-    let template = turn.node(id).template_name.clone();
-    let ready = turn.run.shape(&template).first_tasks().collect();
+    let ready = turn.run.shape_of_dag(id).first_tasks().collect();
     go_on(turn, id, ready);
 }
 
@@ -49,8 +51,7 @@ pub(crate) fn visit(turn: &mut Turn<'_>, id: &NodeId) {
 
 /// Looks at changed tasks and starts what became ready, in the order of a walk.
 fn go_on(turn: &mut Turn<'_>, id: &NodeId, mut ready: Ready) {
-    let template = turn.node(id).template_name.clone();
-    let shape = turn.run.shape(&template);
+    let shape = turn.run.shape_of_dag(id);
     let mut frame = None;
     loop {
         let first_ready = ready.first().map(|(rank, _)| *rank);
@@ -71,9 +72,12 @@ fn go_on(turn: &mut Turn<'_>, id: &NodeId, mut ready: Ready) {
             }),
             (_, None) => break,
         };
-        if let Some(task) = task {
-            tell(turn, id, &shape, task, &mut ready);
+        let Some(task) = task else { continue };
+        if let Err(message) = join_results(turn, id, &shape, task) {
+            turn.fail_call(id, message);
+            return;
         }
+        tell(turn, id, &shape, task, &mut ready);
     }
     assess(turn, id, &shape);
 }
@@ -82,10 +86,32 @@ fn task_node(turn: &Turn<'_>, dag: &NodeId, task: &str) -> NodeId {
     turn.run.id_of(&format!("{}.{task}", turn.node(dag).name))
 }
 
-/// Adds the dependents of a fulfilled task whose last dependency it was.
+/// Joins the results of a fanned-out task that the template asks for: if they can't be joined, the
+/// fault is the DAG's.
+fn join_results(
+    turn: &mut Turn<'_>,
+    id: &NodeId,
+    shape: &TemplateShape,
+    task: usize,
+) -> Result<(), String> {
+    let name = &shape.tasks[task].name;
+    let node = turn.run.node(&task_node(turn, id, name));
+    let joins = node.is_some_and(|node| {
+        node.kind == NodeKind::TaskGroup && node.phase.is_fulfilled() && shape.wants_result_of(name)
+    });
+    if !joins {
+        return Ok(());
+    }
+    let mentions = scope::Mentions::Names(BTreeSet::from([name.clone()]));
+    producers::of_tasks(turn, id, None, &mentions, Gaps::Filled).map(|_| ())
+}
+
+/// Adds the dependents of a fulfilled task whose last dependency it was; none once a person asked
+/// the run to stop.
 fn tell(turn: &Turn<'_>, id: &NodeId, shape: &TemplateShape, task: usize, ready: &mut Ready) {
     let node = turn.run.node(&task_node(turn, id, &shape.tasks[task].name));
-    if !node.is_some_and(|node| node.phase.is_fulfilled()) {
+    let is_fulfilled = node.is_some_and(|node| node.phase.is_fulfilled());
+    if !is_fulfilled || turn.run.stop_requested_at.is_some() {
         return;
     }
     for dependent in shape.dependents(task) {
@@ -146,7 +172,7 @@ fn resolve(
 ) -> Result<(DagTask, Vec<Spread<DagTask>>), String> {
     let task: DagTask = frame.replaced(task)?;
     let mentions = scope::mentions_of(&task, "tasks")?;
-    let produced: MapScope = producers::of_tasks(turn, id, Some(place), &mentions)?;
+    let produced: MapScope = producers::of_tasks(turn, id, Some(place), &mentions, Gaps::Filled)?;
     let task = scope::resolve(&task, frame, &produced)?;
     let spread = fan_out::spread(&task, frame, &produced)?;
     Ok((task, spread))
@@ -286,53 +312,49 @@ fn assess(turn: &mut Turn<'_>, id: &NodeId, shape: &TemplateShape) {
         turn.finish_node(id, NodePhase::Failed, None, NodeOutputs::default());
         return;
     }
-    match phase_of_dag(turn, id, shape) {
-        NodePhase::Succeeded => match outputs::of_container(turn, id) {
+    match result_of(turn, id, shape) {
+        Ok(None) => match outputs::of_container(turn, id) {
             Ok(outputs) => turn.finish_node(id, NodePhase::Succeeded, None, outputs),
             Err(message) => turn.fail_call(id, message),
         },
-        phase @ (NodePhase::Failed
-        | NodePhase::Error
-        | NodePhase::Pending
-        | NodePhase::Running
-        | NodePhase::Skipped
-        | NodePhase::Omitted) => turn.finish_node(id, phase, None, NodeOutputs::default()),
+        Ok(Some(phase)) => turn.finish_node(id, phase, None, NodeOutputs::default()),
+        Err(message) => turn.fail_node(id, message),
     }
 }
 
-/// The phase that the targets come to. A branch carries the phase of its last completed node on to
-/// what was skipped or omitted behind it; going wrong weighs more than going well.
-fn phase_of_dag(turn: &mut Turn<'_>, id: &NodeId, shape: &TemplateShape) -> NodePhase {
+/// The failure that the targets come to, if any. A branch carries the phase of its last completed
+/// node on to what was skipped or omitted behind it; going wrong weighs more than going well. `Err`
+/// says what can never be reached.
+fn result_of(
+    turn: &mut Turn<'_>,
+    id: &NodeId,
+    shape: &TemplateShape,
+) -> Result<Option<NodePhase>, String> {
     let branches = branch_phases(turn, id);
-    let mut unreached = false;
+    let (mut failure, mut unreached) = (None, None);
     for target in shape.targets() {
-        let node = task_node(turn, id, target);
-        let phase = match branches.get(&node) {
-            Some(phase) => *phase,
-            None => {
-                unreached = true;
-                continue;
-            }
+        let Some(phase) = branches.get(&task_node(turn, id, target)) else {
+            unreached.get_or_insert(target);
+            continue;
         };
         let task = shape.task(target).map(|place| &shape.tasks[place]);
         let forgiven: ContinueOn = task.and_then(|task| task.continue_on).unwrap_or_default();
-        let counts = match phase {
-            NodePhase::Failed => !forgiven.failed,
-            NodePhase::Error => !forgiven.error,
-            NodePhase::Pending
-            | NodePhase::Running
-            | NodePhase::Succeeded
-            | NodePhase::Skipped
-            | NodePhase::Omitted => false,
-        };
+        let counts = (*phase == NodePhase::Failed && !forgiven.failed)
+            || (*phase == NodePhase::Error && !forgiven.error);
         if counts {
-            return phase;
+            failure = Some(*phase);
+            if shape.fail_fast {
+                break;
+            }
         }
     }
-    if unreached {
-        NodePhase::Error
-    } else {
-        NodePhase::Succeeded
+    match unreached {
+        _ if failure.is_some() => Ok(failure),
+        Some(target) => Err(format!("task `{target}` can never start")),
+        None if shape.targets().next().is_none() && !shape.tasks.is_empty() => {
+            Err("every task depends on another: none can ever start".to_owned())
+        }
+        None => Ok(failure),
     }
 }
 

@@ -203,6 +203,9 @@ pub struct Node {
     pub executions: Vec<Execution>,
     /// Its locks.
     pub locks: Locks,
+    /// The targets of a DAG where the document gives them by tags, tags replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// Index: how many nodes with this one as `parent` are not fulfilled.
     pub outstanding: u32,
     /// Index, for `Steps`: the group that was created last.

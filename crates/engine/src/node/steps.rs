@@ -12,7 +12,10 @@ use crate::{
         fan_out::{self, Callable, Spread},
     },
     outputs, pass,
-    scope::{self, Frame, producers},
+    scope::{
+        self, Frame,
+        producers::{self, Gaps},
+    },
 };
 use groundplan_workflow::{
     document::{ContinueOn, WorkflowStep},
@@ -101,7 +104,13 @@ fn join_results(turn: &mut Turn<'_>, id: &NodeId, number: usize) -> Result<MapSc
         .filter(|step| step.is_fan_out() && shape.wants_result_of(&step.name))
         .map(|step| step.name.clone())
         .collect();
-    producers::of_steps(turn, id, number + 1, &scope::Mentions::Names(wanted))
+    producers::of_steps(
+        turn,
+        id,
+        number + 1,
+        &scope::Mentions::Names(wanted),
+        Gaps::Filled,
+    )
 }
 
 fn create_group(turn: &mut Turn<'_>, id: &NodeId, number: usize) -> NodeId {
@@ -126,6 +135,7 @@ fn create_group(turn: &mut Turn<'_>, id: &NodeId, number: usize) -> NodeId {
         parent: Some(id.clone()),
         after,
         inputs: Vec::new(),
+        target: None,
         at,
     })));
     group
@@ -168,7 +178,7 @@ fn resolve_group(
     for step in steps {
         let step: WorkflowStep = frame.replaced(step)?;
         let mentions = scope::mentions_of(&step, "steps")?;
-        let produced = producers::of_steps(turn, id, number, &mentions)?;
+        let produced = producers::of_steps(turn, id, number, &mentions, Gaps::Filled)?;
         let step = scope::resolve(&step, frame, &produced)
             .map_err(|fault| format!("failed to resolve references: {fault}"))?;
         resolved.push((step, produced));

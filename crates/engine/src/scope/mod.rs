@@ -25,7 +25,7 @@ use crate::{
 use groundplan_workflow::{
     document::{Parameter, Synchronization, Template, Volume},
     expr::{
-        expression::Moment,
+        expression::{Expression, Moment},
         identity,
         scope::{Layered, MapScope, Scope},
         tags::{self, Mode},
@@ -351,11 +351,26 @@ pub(crate) fn resolve<T: Callable>(
         tags::absent_reference(text, &scope).is_none()
     });
     let mut value = encode(&call)?;
-    replace(
-        &mut value,
-        &scope,
-        Mode::Strict(MUST_RESOLVE),
-        frame.moment(),
-    )?;
-    decode(value)
+    let mode = Mode::Strict(MUST_RESOLVE);
+    let left = tags::replace_in_json(&mut value, &scope, mode, frame.moment())
+        .map_err(|fault| fault.to_string())?;
+    match left.iter().find(|tag| speaks_of_calls(tag)) {
+        // With an item at hand it may still be evaluated.
+        Some(tag) if !call.is_fan_out() => Err(format!("failed to evaluate {{{{{tag}}}}}")),
+        Some(_) | None => decode(value),
+    }
+}
+
+/// Whether a tag that was left is an expression over earlier steps or tasks.
+fn speaks_of_calls(tag: &str) -> bool {
+    let Some(expression) = tag.strip_prefix('=') else {
+        return false;
+    };
+    Expression::parse(expression).is_ok_and(|expression| {
+        let names = expression.used_names();
+        names.iter().any(|name| {
+            let first = name.split(['.', '[']).next().unwrap_or_default();
+            MUST_RESOLVE.contains(&first)
+        })
+    })
 }

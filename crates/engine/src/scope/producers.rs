@@ -17,12 +17,22 @@ use groundplan_workflow::{
     expr::{aggregate, scope::MapScope},
 };
 
+/// What becomes of outputs for which Argo would wait for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gaps {
+    /// They stay unknown.
+    Left,
+    /// An output declared by a fan-out of which no child succeeded is the empty list.
+    Filled,
+}
+
 /// What the steps of groups before number `before` gave.
 pub(crate) fn of_steps(
     turn: &mut Turn<'_>,
     steps: &NodeId,
     before: usize,
     mentions: &Mentions,
+    gaps: Gaps,
 ) -> Result<MapScope, String> {
     let (name, template) = name_and_template(turn, steps);
     let shape = turn.run.shape(&template);
@@ -48,7 +58,7 @@ pub(crate) fn of_steps(
             .map(|id| turn.node(id))
             .filter(|node| node.call == step)
             .collect();
-        add_aggregate(turn, &mut scope, &prefix, &members)?;
+        add_aggregate(turn, &mut scope, &prefix, &members, gaps)?;
         add_identity(&mut scope, &prefix, turn.node(&group));
     }
     Ok(scope)
@@ -60,6 +70,7 @@ pub(crate) fn of_tasks(
     dag: &NodeId,
     task: Option<usize>,
     mentions: &Mentions,
+    gaps: Gaps,
 ) -> Result<MapScope, String> {
     let (name, template) = name_and_template(turn, dag);
     let shape = turn.run.shape(&template);
@@ -79,7 +90,7 @@ pub(crate) fn of_tasks(
         if node.kind == NodeKind::TaskGroup {
             let members = turn.run.members(&id);
             let members: Vec<&Node> = members.iter().map(|id| turn.node(id)).collect();
-            add_aggregate(turn, &mut scope, &prefix, &members)?;
+            add_aggregate(turn, &mut scope, &prefix, &members, gaps)?;
             add_identity(&mut scope, &prefix, turn.node(&id));
         } else {
             add_single(turn, &mut scope, &prefix, &id);
@@ -158,6 +169,7 @@ fn add_aggregate(
     scope: &mut MapScope,
     prefix: &str,
     members: &[&Node],
+    gaps: Gaps,
 ) -> Result<(), String> {
     let good: Vec<&Node> = members
         .iter()
@@ -186,6 +198,7 @@ fn add_aggregate(
     );
     let declared = members
         .first()
+        .filter(|_| gaps == Gaps::Filled)
         .and_then(|node| template_of(turn, node))
         .map(|template| template.outputs.parameters.as_slice())
         .unwrap_or_default();
