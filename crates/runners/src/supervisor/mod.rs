@@ -6,9 +6,11 @@
 //! there.
 
 mod cgroup;
+mod descriptors;
 mod finish;
 mod live;
 mod output;
+mod spawn;
 mod start;
 mod stop;
 

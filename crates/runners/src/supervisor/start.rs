@@ -2,42 +2,26 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, IoSlice, Read, Write},
-    mem::MaybeUninit,
+    io::{self, Write},
     os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::{
-            fs::{OpenOptionsExt, PermissionsExt},
-            net::UnixStream,
-        },
+        fd::{AsFd, BorrowedFd},
+        unix::fs::{OpenOptionsExt, PermissionsExt},
     },
     path::Path,
-    process::{Child, Command, Stdio},
+    process::Child,
 };
 
-use command_fds::{CommandFdExt, FdMapping};
 use groundplan_engine::{
     action::StopReason,
     report::{StepEnd, StepOutcome, StepReport},
 };
 use groundplan_redaction::{Masker, Needles};
-use rustix::{
-    fs::{MemfdFlags, memfd_create},
-    net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg},
-    pipe::{PipeFlags, fcntl_setpipe_size, pipe_with},
-    process::{Pid, Signal},
-};
-use serde::Deserialize;
+use rustix::process::Signal;
 
-use super::{
-    Supervisor, cgroup,
-    live::{Live, Pipes},
-    notice,
-};
+use super::{Supervisor, cgroup, descriptors::Descriptors, live::Live, notice, spawn::Spawned};
 use crate::{
-    init::{self, DESCRIPTORS},
-    log_file::LogWriter,
-    order::{PlacedFile, SandboxOrder, Start},
+    log_file::{LogWriter, Positions},
+    order::{PlacedFile, Start},
     processes::{self, Process},
     sandbox, step_dir,
     step_dir::{Facts, Report, StopRequest},
@@ -45,34 +29,50 @@ use crate::{
     wire::Wire,
 };
 
-/// The number under which every process of a step inherits the lock.
-const LOCK_NUMBER: i32 = 3;
-/// The number of bubblewrap's `--args`.
-const WORDS_NUMBER: i32 = 4;
-/// The number of bubblewrap's `--info-fd`.
-const INFO_NUMBER: i32 = 5;
-/// The number of the other end of the same pipe.
-const INFO_READER_NUMBER: i32 = 6;
-/// The first number of bubblewrap's files.
-const FILES_NUMBER: i32 = 7;
-
-/// Bytes that a pipe holds while nobody attends to the step, where the system allows it.
-const PIPE_SIZE: usize = 1 << 20;
-
-/// A step's descriptors before they are handed out.
-struct Made {
-    status: OwnedFd,
-    control: [OwnedFd; 2],
-    bell: [OwnedFd; 2],
-    out: [OwnedFd; 2],
-    err: [OwnedFd; 2],
-    memory: [OwnedFd; 2],
-}
-
 impl Supervisor {
-    /// Starts a step whose lock we hold.
+    /// Starts a step whose lock we hold. Process 1 comes to life while we write what a later
+    /// supervisor must know; it executes nothing before it is told to.
     pub(super) fn start(&self, start: &Start, lock: File) -> Result<Live, NotStarted> {
-        let mut facts = self.prepare(start)?;
+        let mut facts: Facts = serde_json::from_str(&start.facts).map_err(io::Error::from)?;
+        for (base, below) in &start.directories {
+            take::make_beneath(base, below)?;
+        }
+        if let Some(order) = &start.sandbox {
+            sandbox::make_root(&self.dir.file("root"), order)?;
+        }
+        let descriptors = Descriptors::make(&self.dir)?;
+        let mut spawned = Spawned::new(start, &self.dir, lock)?;
+        for file in &start.files {
+            place(file)?;
+        }
+        let log = self.write_down(start, &mut facts)?;
+        let init = match spawned.process_one()? {
+            Some(pid) => Process::open(pid).ok(),
+            None => None,
+        };
+        // Where there is none, bubblewrap could not make the sandbox.
+        let Some(init) = init else {
+            return Err(self.not_made(&mut spawned.child, &spawned.complaints));
+        };
+        cgroup::enter(&facts.cgroups, init.pid())?;
+        let order = start.init.to_message();
+        if descriptors.send(&spawned.socket, &order).is_err() {
+            return Err(self.not_made(&mut spawned.child, &spawned.complaints));
+        }
+        let (pipes, kept) = descriptors.keep();
+        let mut live = self.live(facts, pipes, log, Some(init));
+        live.complaints = Some(spawned.complaints.into());
+        live.child = Some(spawned.child);
+        live.kept = kept;
+        Ok(live)
+    }
+
+    /// Writes what a later supervisor must know, and what there is to say beforehand.
+    fn write_down(&self, start: &Start, facts: &mut Facts) -> io::Result<(LogWriter, Positions)> {
+        fs::write(self.dir.file("format"), format!("{}\n", step_dir::FORMAT))?;
+        let program = start.init.argv.first().map(|word| word.expose());
+        facts.program = masked(&self.needles, program.unwrap_or_default());
+        facts.working_dir = masked(&self.needles, start.init.working_dir.as_bytes());
         let (mut log, positions) = LogWriter::open(&self.dir.file("log"))?;
         for name in self.needles.unmasked_names() {
             let said = format!("the value of `{name}` is too short to be masked in this log");
@@ -89,79 +89,9 @@ impl Supervisor {
                 notice(&mut log, &said)?;
             }
         }
-        self.dir.write_json("step.json", &facts)?;
-        let made = self.make_descriptors()?;
-        let (socket, theirs) = UnixStream::pair()?;
-        let flags = PipeFlags::CLOEXEC | PipeFlags::NONBLOCK;
-        let (complaints, complain) = pipe_with(flags).map_err(io::Error::from)?;
-        let mut spawned = match &start.sandbox {
-            Some(order) => self.spawn_sandboxed(start, order, theirs, complain, lock)?,
-            None => spawn_plain(start, theirs, complain, lock)?,
-        };
+        self.dir.write_json("step.json", facts)?;
         self.settle()?;
-        let init = match spawned.info.take() {
-            None => Pid::from_child(&spawned.child),
-            Some(info) => {
-                let pid = child_pid(info)?;
-                pid.ok_or_else(|| self.not_made(&mut spawned.child, &complaints))?
-            }
-        };
-        // Where it ended already, bubblewrap could not make the sandbox; that shows below.
-        let init =
-            Process::open(init).map_err(|_| self.not_made(&mut spawned.child, &complaints))?;
-        cgroup::enter(&facts.cgroups, init.pid())?;
-        if made.send(&socket, &start.init.to_message()).is_err() {
-            return Err(self.not_made(&mut spawned.child, &complaints));
-        }
-        let (pipes, kept) = made.keep();
-        let mut live = self.live(facts, pipes, (log, positions), Some(init));
-        live.complaints = Some(complaints.into());
-        live.child = Some(spawned.child);
-        live.kept = kept;
-        Ok(live)
-    }
-
-    /// Writes what a later supervisor must know, and makes what the step finds.
-    fn prepare(&self, start: &Start) -> io::Result<Facts> {
-        fs::write(self.dir.file("format"), format!("{}\n", step_dir::FORMAT))?;
-        let mut facts: Facts = serde_json::from_str(&start.facts)?;
-        let program = start.init.argv.first().map(|word| word.expose());
-        facts.program = masked(&self.needles, program.unwrap_or_default());
-        facts.working_dir = masked(&self.needles, start.init.working_dir.as_bytes());
-        for (base, below) in &start.directories {
-            take::make_beneath(base, below)?;
-        }
-        for file in &start.files {
-            place(file)?;
-        }
-        if let Some(order) = &start.sandbox {
-            sandbox::make_root(&self.dir.file("root"), order)?;
-        }
-        Ok(facts)
-    }
-
-    fn make_descriptors(&self) -> io::Result<Made> {
-        let status = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(self.dir.file("status"))?;
-        status.set_len(0)?;
-        let pipe = |flags| pipe_with(PipeFlags::CLOEXEC | flags).map(<[OwnedFd; 2]>::from);
-        let memory = |name| memfd_create(name, MemfdFlags::CLOEXEC);
-        let (out, err) = (pipe(PipeFlags::empty())?, pipe(PipeFlags::empty())?);
-        for pipe in [&out, &err] {
-            // Where it is not allowed the pipe holds less.
-            let _ = fcntl_setpipe_size(&pipe[0], PIPE_SIZE);
-        }
-        Ok(Made {
-            status: status.into(),
-            control: pipe(PipeFlags::empty())?,
-            bell: pipe(PipeFlags::NONBLOCK)?,
-            out,
-            err,
-            memory: [memory("groundplan-out")?, memory("groundplan-err")?],
-        })
+        Ok((log, positions))
     }
 
     /// Makes sure that what was written survives the machine: a tool must never be executed twice.
@@ -173,50 +103,6 @@ impl Supervisor {
             directory = path.parent();
         }
         Ok(())
-    }
-
-    fn spawn_sandboxed(
-        &self,
-        start: &Start,
-        order: &SandboxOrder,
-        socket: UnixStream,
-        complain: OwnedFd,
-        lock: File,
-    ) -> io::Result<Spawned> {
-        let root = self.dir.file("root");
-        let words = sandbox::Words::of(order, &start.executable, &root, FILES_NUMBER)?;
-        let (info, informed) = pipe_with(PipeFlags::CLOEXEC)?;
-        let mut mappings = vec![
-            map(lock.into(), LOCK_NUMBER),
-            map(take::in_memory(&words.words)?, WORDS_NUMBER),
-            map(informed, INFO_NUMBER),
-            // Should we be killed before it tells us, it must not die of that: its child would
-            // wait for it for ever.
-            map(info.try_clone()?, INFO_READER_NUMBER),
-        ];
-        let numbers = FILES_NUMBER..;
-        mappings.extend(
-            words
-                .descriptors
-                .into_iter()
-                .zip(numbers)
-                .map(|(descriptor, number)| map(descriptor, number)),
-        );
-        let mut command = Command::new(&order.bubblewrap);
-        command
-            .args(["--args", &WORDS_NUMBER.to_string()])
-            .args(["--info-fd", &INFO_NUMBER.to_string()])
-            .args(["--", sandbox::OWN_PROGRAM, init::SUBCOMMAND]);
-        let child = spawn(&mut command, socket, complain, mappings).map_err(|error| {
-            let path = order.bubblewrap.display();
-            let said = format!(
-                "bubblewrap (`{path}`) cannot be started: {error}\n\
-                 hint: `groundplan doctor` says what the sandbox lacks"
-            );
-            io::Error::new(error.kind(), said)
-        })?;
-        let info = Some(info.into());
-        Ok(Spawned { child, info })
     }
 
     /// Why nothing was executed. What is left of the attempt is killed.
@@ -299,66 +185,6 @@ impl From<io::Error> for NotStarted {
     }
 }
 
-struct Spawned {
-    child: Child,
-    info: Option<File>,
-}
-
-fn map(parent_fd: OwnedFd, child_fd: i32) -> FdMapping {
-    FdMapping {
-        parent_fd,
-        child_fd,
-    }
-}
-
-fn spawn_plain(
-    start: &Start,
-    socket: UnixStream,
-    complain: OwnedFd,
-    lock: File,
-) -> io::Result<Spawned> {
-    let mut command = Command::new(&start.executable);
-    command.arg(init::SUBCOMMAND);
-    let mappings = vec![map(lock.into(), LOCK_NUMBER)];
-    let child = spawn(&mut command, socket, complain, mappings)?;
-    Ok(Spawned { child, info: None })
-}
-
-/// Starts a process of ours with nothing of our environment.
-fn spawn(
-    command: &mut Command,
-    socket: UnixStream,
-    complain: OwnedFd,
-    mappings: Vec<FdMapping>,
-) -> io::Result<Child> {
-    command
-        .env_clear()
-        .current_dir("/")
-        .stdin(OwnedFd::from(socket))
-        .stdout(Stdio::null())
-        .stderr(complain)
-        .fd_mappings(mappings)
-        .map_err(io::Error::other)?
-        .spawn()
-}
-
-/// What bubblewrap says of its child: nothing, where it could not make one. It holds both ends of the
-/// pipe, but the writing one only until it has spoken.
-fn child_pid(mut info: File) -> io::Result<Option<Pid>> {
-    #[derive(Deserialize)]
-    struct Info {
-        #[serde(rename = "child-pid")]
-        child_pid: i32,
-    }
-    let mut text = String::new();
-    info.read_to_string(&mut text)?;
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let info: Info = serde_json::from_str(&text)?;
-    Ok(Pid::from_raw(info.child_pid))
-}
-
 /// What bubblewrap or process 1 complained of.
 fn complaints_of(complaints: BorrowedFd<'_>) -> String {
     let mut space = [0; 4096];
@@ -393,56 +219,4 @@ pub(super) fn masked(needles: &Needles, text: &[u8]) -> String {
     let mut masked = masker.feed(text);
     masked.extend(masker.finish());
     String::from_utf8_lossy(&masked).into_owned()
-}
-
-impl Made {
-    /// Sends process 1 its order and its descriptors, in the order of `init::Kept`.
-    fn send(&self, socket: &UnixStream, message: &[u8]) -> io::Result<()> {
-        let descriptors: [_; DESCRIPTORS] = [
-            self.status.as_fd(),
-            self.control[0].as_fd(),
-            self.control[1].as_fd(),
-            self.bell[0].as_fd(),
-            self.bell[1].as_fd(),
-            self.out[0].as_fd(),
-            self.out[1].as_fd(),
-            self.err[0].as_fd(),
-            self.err[1].as_fd(),
-            self.memory[0].as_fd(),
-            self.memory[1].as_fd(),
-        ];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
-        let mut control = SendAncillaryBuffer::new(&mut space);
-        if !control.push(SendAncillaryMessage::ScmRights(&descriptors)) {
-            return Err(io::Error::other("the descriptors do not fit"));
-        }
-        let length = (message.len() as u64).to_le_bytes();
-        sendmsg(
-            socket,
-            &[IoSlice::new(&length)],
-            &mut control,
-            SendFlags::NOSIGNAL,
-        )?;
-        let mut socket = socket;
-        socket.write_all(message)
-    }
-
-    /// Our ends, and the others, which are kept open.
-    fn keep(self) -> (Pipes, Vec<OwnedFd>) {
-        let [control_reader, control] = self.control;
-        let [bell, bell_writer] = self.bell;
-        let [out, out_writer] = self.out;
-        let [err, err_writer] = self.err;
-        let [memory_out, memory_err] = self.memory;
-        let pipes = Pipes {
-            control,
-            bell,
-            out,
-            err,
-            memory_out,
-            memory_err,
-        };
-        let kept = vec![control_reader, bell_writer, out_writer, err_writer];
-        (pipes, kept)
-    }
 }

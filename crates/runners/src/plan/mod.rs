@@ -1,5 +1,7 @@
 //! From a [`StepSpec`] and what this machine has to what a supervisor is told.
 
+mod places;
+
 use std::path::{Path, PathBuf};
 
 use groundplan_engine::report::StepOutcome;
@@ -8,6 +10,7 @@ use groundplan_ports::{
     secrets::SecretValue,
 };
 
+use self::places::{Place, places};
 use crate::{
     image::{ImageMapping, Images, Shell},
     order::{InitOrder, Mount, MountKind, PlacedFile, SandboxOrder, Start},
@@ -90,100 +93,6 @@ fn refused(what: impl std::fmt::Display, hint: impl std::fmt::Display) -> StepOu
     StepOutcome::StartFailure {
         message: format!("{what}\nhint: {hint}"),
     }
-}
-
-/// What is really behind a mount.
-enum Place {
-    /// A directory, and the path below it.
-    Folder(PathBuf, String),
-    Files(Vec<PlacedFile>),
-    File(PlacedFile),
-}
-
-/// Every mount of the main container with what is behind it, parents before children.
-fn places<'a>(
-    spec: &'a StepSpec,
-    dir: &StepDir,
-    options: &Options,
-) -> Result<Vec<(&'a MountSpec, Place)>, StepOutcome> {
-    let mut places = Vec::new();
-    for mount in &spec.main.mounts {
-        places.push((mount, place(spec, mount, dir, options)?));
-    }
-    places.sort_by_key(|(mount, _)| components(&mount.path).count());
-    Ok(places)
-}
-
-fn place(
-    spec: &StepSpec,
-    mount: &MountSpec,
-    dir: &StepDir,
-    options: &Options,
-) -> Result<Place, StepOutcome> {
-    if !is_absolute_and_plain(&mount.path) {
-        return Err(refused(
-            format!("mount path `{}` is not absolute or holds `..`", mount.path),
-            "give the whole path from `/` on",
-        ));
-    }
-    if components(&mount.sub_path).any(|part| part == "..") || mount.sub_path.starts_with('/') {
-        return Err(refused(
-            format!("`subPath: {}` leaves its volume", mount.sub_path),
-            "name a path below the volume's root",
-        ));
-    }
-    let source = spec.volumes.get(&mount.volume).ok_or_else(|| {
-        refused(
-            format!("volume `{}` is mounted and nowhere defined", mount.volume),
-            "add it under `volumes`",
-        )
-    })?;
-    let folder = match source {
-        VolumeSource::Directory(path) => path.clone(),
-        VolumeSource::Claim(claim) => options.claim_directory(&spec.step.run, claim),
-        VolumeSource::Empty => dir.file("volumes").join(&mount.volume),
-        VolumeSource::Files(files) => return files_place(files, mount),
-    };
-    Ok(Place::Folder(folder, mount.sub_path.clone()))
-}
-
-fn files_place(
-    files: &[groundplan_ports::runner::FileSpec],
-    mount: &MountSpec,
-) -> Result<Place, StepOutcome> {
-    let placed = |path: &str, file: &groundplan_ports::runner::FileSpec| PlacedFile {
-        path: path.to_owned(),
-        mode: file.mode,
-        content: file.content.clone(),
-    };
-    if let Some(bad) = files
-        .iter()
-        .find(|file| file.path.starts_with('/') || components(&file.path).any(|part| part == ".."))
-    {
-        return Err(refused(
-            format!("file `{}` leaves its volume", bad.path),
-            "name a path below the volume's root",
-        ));
-    }
-    if mount.sub_path.is_empty() {
-        let files = files.iter().map(|file| placed(&file.path, file)).collect();
-        return Ok(Place::Files(files));
-    }
-    if let Some(file) = files.iter().find(|file| file.path == mount.sub_path) {
-        return Ok(Place::File(placed(&file.path, file)));
-    }
-    let below = format!("{}/", mount.sub_path.trim_end_matches('/'));
-    let files: Vec<PlacedFile> = files
-        .iter()
-        .filter_map(|file| Some(placed(file.path.strip_prefix(&below)?, file)))
-        .collect();
-    if files.is_empty() {
-        return Err(refused(
-            format!("volume `{}` has no `{}`", mount.volume, mount.sub_path),
-            "check `subPath` and the keys of the secret or config map",
-        ));
-    }
-    Ok(Place::Files(files))
 }
 
 struct Planner<'a> {
@@ -558,12 +467,4 @@ fn script_file(path: String, source: &str) -> PlacedFile {
         mode: 0o755,
         content: SecretValue::new(source),
     }
-}
-
-fn components(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/').filter(|part| !part.is_empty())
-}
-
-fn is_absolute_and_plain(path: &str) -> bool {
-    path.starts_with('/') && components(path).all(|part| part != "..") && !path.contains('\0')
 }
