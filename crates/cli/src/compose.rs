@@ -29,9 +29,21 @@ const LEASE: Duration = Duration::from_secs(15);
 /// Longest time between two looks for what other processes left.
 const POLL: Duration = Duration::from_millis(500);
 
+/// Whether a command may start steps: only then are the tools of images looked up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Starts {
+    /// It only looks.
+    #[default]
+    Nothing,
+    /// It drives runs.
+    Steps,
+}
+
 /// What a command may choose about the loop.
 #[derive(Debug, Default)]
 pub(crate) struct Choices {
+    /// Whether steps may be started.
+    pub(crate) starts: Starts,
     /// Steps that may run at once.
     pub(crate) slots: Option<usize>,
     /// The file of secrets.
@@ -57,7 +69,7 @@ pub(crate) async fn compose(machine: &Machine, choices: Choices) -> Result<Compo
     let blobs = Arc::new(BlobStore::open(&directory)?);
     let files: Vec<PathBuf> = choices.secrets_file.into_iter().collect();
     let secrets = Arc::new(FileSecrets::read(&files, database.clone(), key.clone())?);
-    let runner = Arc::new(runner(machine, &directory, key)?);
+    let runner = Arc::new(runner(machine, &directory, key, choices.starts)?);
     let ports = Ports {
         store: Arc::new(Sqlite::new(database.clone())),
         runner: runner.clone(),
@@ -83,6 +95,7 @@ fn runner(
     machine: &Machine,
     directory: &DataDirectory,
     key: groundplan_sealing::Key,
+    starts: Starts,
 ) -> Result<ProcessRunner, Failure> {
     let executable = std::env::current_exe()
         .map_err(|error| Failure::user("cannot find the program that runs").because(error))?;
@@ -92,7 +105,10 @@ fn runner(
         bubblewrap: locate(Tool::Bwrap, &machine.search())
             .map_or_else(|_| PathBuf::from("bwrap"), |found| found.path),
         busybox: machine.program("busybox"),
-        images: images(machine, &executable),
+        images: match starts {
+            Starts::Steps => images(machine, &executable),
+            Starts::Nothing => Images::builtin(),
+        },
         ca_bundle: machine.ca_bundle.value.clone(),
         env: machine.proxy.clone().into_iter().collect(),
         path: machine.search_path.to_string_lossy().into_owned(),
@@ -125,10 +141,11 @@ fn image(setting: &ImageSetting, machine: &Machine, executable: &Path) -> ImageM
             });
         } else if let Some(tool) = Tool::from_name(name) {
             // A tool that is not there makes the step that calls it fail, and says so there.
-            if let Ok(found) = locate(tool, &search) {
+            let found = locate(tool, &search);
+            if let Ok(dir) = found.and_then(|found| found.command_dir(&machine.cache)) {
                 tools.push(ToolDir {
-                    path: folder(&found.path),
-                    show: found.needs,
+                    path: dir.path,
+                    show: dir.needs,
                 });
             }
         } else {

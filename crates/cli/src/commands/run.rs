@@ -14,7 +14,7 @@ use groundplan_engine::id::RunId;
 
 use crate::{
     arguments::{Global, Run},
-    compose::{Choices, compose, runtime},
+    compose::{Choices, Starts, compose, runtime},
     config::Machine,
     exit::Exit,
     failure::Failure,
@@ -92,6 +92,7 @@ fn choices(
     secrets_file: Option<std::path::PathBuf>,
 ) -> Choices {
     Choices {
+        starts: Starts::Steps,
         slots: arguments.max_parallel.map(usize::from),
         secrets_file,
         passed_variables,

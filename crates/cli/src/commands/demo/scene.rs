@@ -18,7 +18,7 @@ use super::{examples, narration, tools::Kit};
 use crate::{
     clock,
     commands::run::{drive, isolation, prepare},
-    compose::{Choices, Composition, compose, runtime},
+    compose::{Choices, Composition, Starts, compose, runtime},
     config::Machine,
     exit::Exit,
     failure::Failure,
@@ -77,7 +77,11 @@ impl Scene {
             temporary: directory.join("temporary"),
         };
         let (composition, repository, sandbox) = runtime.block_on(async {
-            let composition = compose(&machine, Choices::default()).await?;
+            let choices = Choices {
+                starts: Starts::Steps,
+                ..Choices::default()
+            };
+            let composition = compose(&machine, choices).await?;
             let git = Git::open(options).await?;
             let repository = git.init(&directory.join("infrastructure"), "main").await?;
             let capabilities = composition.runner_port().capabilities().await?;
