@@ -65,6 +65,7 @@ hint: `groundplan runs` lists the runs of this data directory
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "most of it is expected output")]
 fn runs_are_found_by_the_beginning_of_a_name_that_is_not_ambiguous() {
     let place = Place::new();
     place.write("one.yaml", workflow("plan-one", "echo 1"));

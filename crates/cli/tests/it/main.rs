@@ -1,4 +1,8 @@
 //! The command as a person calls it: exit codes, output, files.
+#![expect(
+    clippy::print_stderr,
+    reason = "a test that cannot run here says so on standard error"
+)]
 
 mod bad_documents;
 mod bad_machine;

@@ -1,3 +1,5 @@
+//! Tests of what a document needs before it may start.
+
 use super::*;
 use groundplan_workflow::{read, resolve};
 

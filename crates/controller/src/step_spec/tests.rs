@@ -1,3 +1,5 @@
+//! Tests of what becomes of a template in a `StepSpec`.
+
 use groundplan_engine::id::{NodeId, RunId, StepId};
 use groundplan_ports::runner::VolumeSource;
 
