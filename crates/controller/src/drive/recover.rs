@@ -4,7 +4,7 @@ use groundplan_engine::{id::StepId, input::Input, report::StepReport};
 
 use crate::{
     error::{Error, While},
-    perform::step::Hold,
+    perform::{secrets::open_tokens, step::Hold},
     step_spec::needles,
 };
 
@@ -41,19 +41,30 @@ impl Drive<'_> {
     /// Takes up every step that was started before; those whose start is not settled are started
     /// again, which attaches too.
     async fn attach_running(&mut self) -> Result<(), Error> {
-        let running: Vec<StepId> = steps::live(&self.run);
+        let mut running: Vec<StepId> = steps::live(&self.run);
+        running.retain(|step| !self.ready.iter().any(|ready| ready.request.step == *step));
+        if running.is_empty() {
+            return Ok(());
+        }
+        self.ensure_secrets().await?;
+        self.open_handed_over().await?;
+        let secrets = self.secrets.as_ref();
+        let needles = needles(secrets.expect("secrets were looked up just now"));
         for step in running {
-            if self.ready.iter().any(|ready| ready.request.step == step) {
-                continue;
-            }
-            self.ensure_secrets().await?;
-            let secrets = self
-                .secrets
-                .as_ref()
-                .expect("secrets were looked up just now");
-            self.follow(step, Hold::Attach(needles(secrets)));
+            self.follow(step, Hold::Attach(needles.clone()));
         }
         Ok(())
+    }
+
+    /// Opens every sensitive output that a step was given, as the driver before us did when it
+    /// started them: the output of steps is masked for these as well.
+    async fn open_handed_over(&mut self) -> Result<(), Error> {
+        let secrets = self.secrets.as_mut();
+        let sealed = &mut secrets.expect("secrets were looked up just now").sealed;
+        let begun = self.run.nodes().filter(|node| !node.executions.is_empty());
+        let inputs = begun.flat_map(|node| &node.inputs);
+        let text: String = inputs.map(|input| format!("{}\n", input.value)).collect();
+        open_tokens(self.controller.ports.secrets.as_ref(), &text, sealed).await
     }
 
     /// Archives logs that an earlier process had no time for.

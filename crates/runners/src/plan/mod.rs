@@ -38,11 +38,16 @@ const CA_VARIABLES: [&str; 6] = [
 ];
 
 /// Names and values of every secret that a step's output must be masked with: those given, then
-/// variables by their name, then files as `<volume>/<path>`.
+/// variables by their name, then files as `<volume>/<path>`; a value that was given is not named
+/// again, since whoever takes the step up later gives it under the first name only.
 pub(crate) fn needles(spec: &StepSpec) -> Vec<(String, SecretValue)> {
     let mut needles = spec.needles.clone();
+    let is_given = |value: &SecretValue| {
+        let mut given = spec.needles.iter();
+        given.any(|(_, given)| given.expose() == value.expose())
+    };
     for variable in &spec.main.env {
-        if variable.secret {
+        if variable.secret && !is_given(&variable.value) {
             needles.push((variable.name.clone(), variable.value.clone()));
         }
     }
@@ -50,7 +55,8 @@ pub(crate) fn needles(spec: &StepSpec) -> Vec<(String, SecretValue)> {
         let VolumeSource::Files(files) = source else {
             continue;
         };
-        for file in files.iter().filter(|file| file.secret) {
+        let secret = files.iter().filter(|file| file.secret);
+        for file in secret.filter(|file| !is_given(&file.content)) {
             needles.push((format!("{volume}/{}", file.path), file.content.clone()));
         }
     }
