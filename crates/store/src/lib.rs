@@ -21,5 +21,5 @@ pub use database::Database;
 pub use directory::DataDirectory;
 pub use key::installation_key;
 pub use logs::LogArchive;
-pub use secrets::FileSecrets;
+pub use secrets::{FileSecrets, without_tokens};
 pub use sqlite::Sqlite;

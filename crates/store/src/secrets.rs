@@ -19,6 +19,8 @@ use crate::database::Database;
 mod object;
 mod sealed;
 
+pub use sealed::without_tokens;
+
 /// Secrets of the files that a person named, and a vault for sensitive outputs in the database.
 #[derive(Debug)]
 pub struct FileSecrets {

@@ -61,8 +61,10 @@ impl Paint {
     }
 }
 
-/// A text that a tool wrote, made safe for a terminal: no control characters, no escapes.
+/// A text that a tool wrote, made safe for a terminal: no control characters, no escapes, `***` for
+/// sensitive values.
 pub(crate) fn harmless(text: &str) -> String {
+    let text = groundplan_store::without_tokens(text);
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
     while let Some(char) = chars.next() {

@@ -102,9 +102,29 @@ fn tokens(text: &str) -> Vec<String> {
     found
 }
 
+/// A text as a person sees it: `***` for every token of a sensitive value within it.
+pub fn without_tokens(text: &str) -> String {
+    let mut shown = text.to_owned();
+    for token in tokens(text) {
+        shown = shown.replace(&token, "***");
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tokens_are_not_shown() {
+        let one = format!("{PREFIX}{}", "a".repeat(ID));
+        let two = format!("{PREFIX}{}", "b".repeat(ID));
+        let text = format!("{one}, {two}{one} and {PREFIX}short");
+        assert_eq!(
+            without_tokens(&text),
+            format!("***, ****** and {PREFIX}short")
+        );
+    }
 
     #[test]
     fn tokens_are_found_within_a_text() {
