@@ -47,6 +47,13 @@ impl Failure {
         self
     }
 
+    /// The same failure with this way out, unless it has one.
+    #[must_use]
+    pub(crate) fn or_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
     /// The same failure with a cause.
     #[must_use]
     pub(crate) fn because(mut self, cause: impl ToString) -> Self {

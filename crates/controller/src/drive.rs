@@ -80,6 +80,11 @@ impl TurnView<'_> {
     }
 }
 
+/// How often a lease is asked for before its holder is taken for a driver.
+const ATTEMPTS: usize = 10;
+/// Longest time between two of these.
+const BETWEEN_ATTEMPTS: std::time::Duration = std::time::Duration::from_millis(100);
+
 /// Somebody who looks on.
 pub trait Watcher: Send {
     /// Called after each turn, once its events are committed.
@@ -139,10 +144,24 @@ impl Controller {
         mut controls: UnboundedReceiver<Control>,
         watcher: &mut dyn Watcher,
     ) -> Result<Ending, Error> {
-        let mut drive = Drive::take(self, run, Mode::Drive).await?;
+        let mut drive = self.take_patiently(run).await?;
         let ending = drive.run_to_end(&mut controls, watcher).await;
         drive.let_go().await?;
         ending
+    }
+
+    /// Takes a run up, past those who hold it for a moment to record what ended.
+    async fn take_patiently(&self, run: &RunId) -> Result<Drive<'_>, Error> {
+        for _ in 1..ATTEMPTS {
+            match Drive::take(self, run, Mode::Drive).await {
+                Err(Error::Driven { .. }) => {
+                    let waited = self.ports.store.wait_for_hint(BETWEEN_ATTEMPTS).await;
+                    waited.doing(|| format!("cannot wait for the lease of run `{run}`"))?;
+                }
+                taken => return taken,
+            }
+        }
+        Drive::take(self, run, Mode::Drive).await
     }
 
     /// Records what ended of a run that nobody drives, and passes on a stop; starts nothing.
@@ -196,6 +215,7 @@ impl<'c> Drive<'c> {
         controls: &mut UnboundedReceiver<Control>,
         watcher: &mut dyn Watcher,
     ) -> Result<Ending, Error> {
+        self.start_ready().await?;
         let recovered = std::mem::take(&mut self.recovered);
         self.show(&recovered, watcher);
         loop {

@@ -1,12 +1,14 @@
 //! Aggregates from the journal and back.
 
+use std::collections::BTreeMap;
+
 use groundplan_engine::time::Timestamp;
 use groundplan_engine::{
     event::Event,
     evolve::evolve,
     id::RunId,
     run::Run,
-    sync::{self, LockEvent, LockSpace},
+    sync::{self, LockEvent, LockKey, LockSpace},
 };
 use groundplan_ports::{
     blobs::Blobs,
@@ -103,6 +105,18 @@ impl Controller {
         )
         .await?;
         Ok((space, loaded.revision))
+    }
+}
+
+impl Controller {
+    /// The runs that hold a lock which this run, or a node of it, waits for; each with one such
+    /// lock.
+    ///
+    /// # Errors
+    /// Whatever the store cannot do.
+    pub async fn lock_holders(&self, run: &RunId) -> Result<BTreeMap<RunId, LockKey>, Error> {
+        let (space, _) = self.load_lock_space().await?;
+        Ok(space.in_the_way_of(run).into_iter().collect())
     }
 }
 

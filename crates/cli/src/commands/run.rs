@@ -3,6 +3,7 @@
 mod conclude;
 pub(crate) mod drive;
 pub(crate) mod isolation;
+mod orphans;
 pub(crate) mod prepare;
 pub(crate) mod show;
 mod values;
@@ -82,7 +83,13 @@ fn resume(machine: &Machine, arguments: &Run, name: &str) -> Result<Exit, Failur
         .clone()
         .or(history.settings.secrets_file.clone());
     drop(known);
-    let composition = runtime.block_on(compose(machine, choices(arguments, passed, secrets)))?;
+    let remembered = arguments.secrets.is_none() && secrets.is_some();
+    let composed = runtime.block_on(compose(machine, choices(arguments, passed, secrets)));
+    let composition = composed.map_err(|failure| match remembered {
+        true => failure
+            .or_hint("the run was given this file; name where it is now with `--secrets FILE`"),
+        false => failure,
+    })?;
     drive::drive(&runtime, &composition, &history.row.run, look(arguments))
 }
 

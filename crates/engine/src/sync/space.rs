@@ -199,6 +199,23 @@ impl LockSpace {
         })
     }
 
+    /// For each claim of a run that waits: the run that holds the first lock in its way, and that
+    /// lock.
+    pub fn in_the_way_of(&self, run: &RunId) -> Vec<(RunId, LockKey)> {
+        let claims = self
+            .claims
+            .values()
+            .filter(|claim| claim.holder.run == *run);
+        claims
+            .filter_map(|claim| {
+                claim.keys.iter().find_map(|key| {
+                    let blocker = self.held.get(key)?;
+                    (*blocker != claim.holder).then(|| (blocker.run.clone(), key.clone()))
+                })
+            })
+            .collect()
+    }
+
     fn place(&self, key: &LockKey, rank: &Rank) -> u32 {
         let ahead = self.queues.get(key).map_or(0, |queue| {
             if queue.last() == Some(rank) {

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 pub(crate) use super::conclude::{failures, last_lines};
-use super::{conclude::conclude, show::Shown};
+use super::{conclude::conclude, orphans, show::Shown};
 use crate::{
     compose::Composition,
     exit::Exit,
@@ -44,8 +44,16 @@ pub(crate) fn drive(
 ) -> Result<Exit, Failure> {
     let exit = watch(runtime, composition, run, look)?;
     if exit == Exit::Detached {
-        terminal::note(format!("run {run} goes on without this process"));
-        terminal::note(format!("go on with it: groundplan run --resume {run}"));
+        let history = runtime.block_on(composition.controller.history(&run.0))?;
+        let passed = history.settings.passed_variables.iter();
+        let passed: String = passed.map(|name| format!(" --pass-env {name}")).collect();
+        terminal::note(format!(
+            "run {} goes on without this process",
+            history.row.name
+        ));
+        terminal::note(format!(
+            "go on with it: groundplan run --resume {run}{passed}"
+        ));
     } else if look != Look::Json {
         let history = runtime.block_on(composition.controller.history(&run.0))?;
         runtime.block_on(conclude(composition, run, &history.run))?;
@@ -70,8 +78,15 @@ pub(crate) fn watch(
             shown.handle(),
             run.clone(),
         ));
+        let orphans = tokio::spawn(orphans::watch(
+            composition.controller.clone(),
+            run.clone(),
+            shown.waiting(),
+            shown.handle(),
+        ));
         let ending = composition.controller.drive(run, control, &mut shown).await;
         signals.abort();
+        orphans.abort();
         shown.end(matches!(ending, Ok(Ending::Finished))).await;
         ending
     })?;
@@ -90,6 +105,14 @@ pub(crate) fn watch(
     )
 }
 
+/// Tells a person something beside what happens: below the tree where there is one.
+pub(super) fn say(handle: Option<&LiveHandle>, text: String) {
+    match handle {
+        Some(handle) => handle.notice(text),
+        None => terminal::note(text),
+    }
+}
+
 async fn obey_signals(
     controls: UnboundedSender<Control>,
     stopped: Arc<AtomicBool>,
@@ -106,15 +129,12 @@ async fn obey_signals(
     else {
         return;
     };
-    let say = |text: String| match &handle {
-        Some(handle) => handle.notice(text),
-        None => terminal::note(text),
-    };
+    let say = |text: String| say(handle.as_ref(), text);
     loop {
         let control = tokio::select! {
             _ = interrupt.recv() => {
                 if stopped.swap(true, Ordering::Relaxed) {
-                    say("killed; a state lock may remain: `tofu force-unlock` shows its id, and so does the next plan".to_owned());
+                    say("killed; a state lock may remain: the next `tofu plan` names its ID and who holds it, and `tofu force-unlock ID` takes it away".to_owned());
                     Control::Kill
                 } else {
                     say(format!("stopping gracefully; Ctrl-C again kills (run {run})"));

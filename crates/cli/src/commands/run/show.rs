@@ -2,11 +2,17 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use groundplan_controller::{TurnView, Watcher};
-use groundplan_engine::id::{NodeId, StepId};
+use groundplan_engine::{
+    event::Event,
+    id::{NodeId, StepId},
+};
 use groundplan_ports::{
     error::PortResult,
     logs::{LogSource, Logs},
@@ -41,6 +47,10 @@ pub(super) struct Shown {
     look: ShownAs,
     /// Whether what steps print is shown.
     follows: bool,
+    /// Whether anything of the run ever waited for a lock.
+    waiting: Arc<AtomicBool>,
+    /// Turns so far.
+    turns: u64,
     outputs: Outputs,
     followed: BTreeSet<StepId>,
 }
@@ -98,6 +108,8 @@ impl Shown {
         Shown {
             look,
             follows,
+            waiting: Arc::default(),
+            turns: 0,
             outputs,
             followed: BTreeSet::new(),
         }
@@ -109,6 +121,11 @@ impl Shown {
             ShownAs::Tree { live, .. } => Some(live.handle()),
             ShownAs::Lines { .. } | ShownAs::Json(_) => None,
         }
+    }
+
+    /// Whether anything of the run ever waited for a lock.
+    pub(super) fn waiting(&self) -> Arc<AtomicBool> {
+        self.waiting.clone()
     }
 
     /// Ends showing. Of a run that goes on, output that did not come yet is left.
@@ -133,6 +150,10 @@ impl Shown {
 
 impl Watcher for Shown {
     fn turn(&mut self, view: &TurnView<'_>) {
+        if waits_for_lock(view, self.turns == 0) {
+            self.waiting.store(true, Ordering::Relaxed);
+        }
+        self.turns += 1;
         let begun: Vec<(StepId, String)> = steps_of(view)
             .into_iter()
             .filter(|_| self.follows)
@@ -175,6 +196,17 @@ impl Watcher for Shown {
             }
         }
     }
+}
+
+fn waits_for_lock(view: &TurnView<'_>, first: bool) -> bool {
+    let is_waiting = |event: &Event| {
+        matches!(
+            event,
+            Event::RunLocksWaiting { .. } | Event::NodeLocksWaiting { .. }
+        )
+    };
+    let waited = || view.run.nodes().any(|node| node.locks.waiting().is_some());
+    view.run.locks().waiting().is_some() || view.events.iter().any(is_waiting) || first && waited()
 }
 
 /// Every step that runs or that something happened to, with its node's name.
