@@ -197,7 +197,7 @@ fn patterns() -> &'static [(Regex, &'static str)] {
                 "[TIME]",
             ),
             (r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}", "[DATE]"),
-            (r"process [0-9]+ on [^ ]+", "process [PID] on [HOST]"),
+            (r"process [0-9]+ on [^ \n]+", "process [PID] on [HOST]"),
         ]
         .map(|(pattern, kind)| (Regex::new(pattern).expect("a pattern"), kind))
         .into()
@@ -213,4 +213,19 @@ pub(crate) fn workflow(name: &str, script: &str) -> String {
          spec:\n  entrypoint: main\n  templates:\n    - name: main\n      container:\n        \
          image: busybox\n        command: [sh, -c]\n        args: [{script:?}]\n"
     )
+}
+
+impl Place {
+    /// Writes a file of Secrets, each with one key, that only the caller can read.
+    pub(crate) fn secrets(&self, name: &str, secrets: &[(&str, &str, &str)]) -> PathBuf {
+        let documents: Vec<String> = secrets
+            .iter()
+            .map(|(name, key, value)| {
+                format!("apiVersion: v1\nkind: Secret\nmetadata:\n  name: {name}\nstringData:\n  {key}: {value:?}\n")
+            })
+            .collect();
+        let path = self.write(name, documents.join("---\n"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("ours");
+        path
+    }
 }
