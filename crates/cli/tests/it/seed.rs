@@ -332,3 +332,43 @@ fn the_seeds_drift_document_notifies_of_every_root_that_differs() {
         "{log}"
     );
 }
+
+#[test]
+fn lint_says_what_the_seeds_pull_request_document_lacks() {
+    let Some(documents) = Documents::read() else {
+        return;
+    };
+    let machine = Machine::new();
+    machine.write("pull-request.yaml", &documents.pull_request);
+    let output = machine.groundplan(&["lint", "pull-request.yaml", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    let found: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let told = |severity: &str, words: &[&str]| {
+        let found = found.iter().find(|found| {
+            let message = found["message"].as_str().unwrap();
+            found["severity"] == severity && words.iter().all(|word| message.contains(word))
+        });
+        found.unwrap_or_else(|| panic!("nothing of {words:?}: {}", text(&output.stdout)))
+    };
+    let missing = told("error", &["get-pr"]);
+    let line = missing["position"]["line"].as_u64().unwrap();
+    let referring = documents
+        .pull_request
+        .lines()
+        .nth(usize::try_from(line).unwrap() - 1);
+    assert!(referring.unwrap().contains("template: get-pr"), "{missing}");
+    for placeholder in [
+        "<your-org>",
+        "<your-repo>",
+        "<your-registry>",
+        "<your-secret>",
+    ] {
+        told("warning", &[placeholder]);
+    }
+    told("warning", &["GIT_COMMIT"]);
+    told("warning", &["isPR"]);
+    told("warning", &["/root/.ssh/ssh-deploy-key"]);
+    told("warning", &["tfplan-to-comment", "pr_num"]);
+    let shown = machine.groundplan(&["lint", "pull-request.yaml"]);
+    assert!(text(&shown.stdout).contains("get-pr"));
+}
