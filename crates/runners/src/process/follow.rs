@@ -25,13 +25,14 @@ pub(super) struct FollowedLog {
 }
 
 impl FollowedLog {
-    pub(super) fn new(step: StepId, dir: StepDir) -> io::Result<Self> {
-        Ok(FollowedLog {
+    /// `watch` is on the step's directory.
+    pub(super) fn new(step: StepId, dir: StepDir, watch: Watch) -> Self {
+        FollowedLog {
             step,
-            watch: Watch::of_changes(dir.path())?,
             dir,
+            watch,
             reader: None,
-        })
+        }
     }
 
     fn read(&mut self) -> io::Result<Vec<LogFrame>> {
@@ -58,10 +59,7 @@ impl LogSource for FollowedLog {
             if over {
                 return Ok(None);
             }
-            self.watch
-                .changed()
-                .await
-                .map_err(|error| broken(&self.step, error))?;
+            self.watch.changed().await;
         }
     }
 }

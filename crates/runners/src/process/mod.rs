@@ -32,7 +32,7 @@ use crate::{
     processes, remove,
     step_dir::{FORMAT, Report, StepDir, StopRequest, name},
     supervisor::sealing_context,
-    watch::Watch,
+    watch::Watcher,
 };
 
 /// Starts steps as processes of this machine, each under a supervisor that outlives us.
@@ -40,6 +40,7 @@ use crate::{
 pub struct ProcessRunner {
     options: Arc<Options>,
     known: Mutex<BTreeMap<StepId, Arc<Mutex<Known>>>>,
+    watcher: Watcher,
 }
 
 impl ProcessRunner {
@@ -48,6 +49,7 @@ impl ProcessRunner {
         ProcessRunner {
             options: Arc::new(options),
             known: Mutex::default(),
+            watcher: Watcher::default(),
         }
     }
 
@@ -191,7 +193,7 @@ impl Runner for ProcessRunner {
         if !dir.path().is_dir() {
             return Ok(lost());
         }
-        let mut watch = Watch::of_reports(dir.path()).map_err(failed)?;
+        let watch = self.watcher.watch(dir.path()).map_err(failed)?;
         loop {
             let newest = self.newest(step, &dir)?;
             let over = matches!(seen, Some(StepReport::Ended(_)));
@@ -214,7 +216,7 @@ impl Runner for ProcessRunner {
                 });
             };
             tokio::select! {
-                changed = watch.changed() => changed.map_err(failed)?,
+                () = watch.changed() => {}
                 ended = end.ended() => ended.map_err(failed)?,
             }
         }
@@ -248,8 +250,9 @@ impl Runner for ProcessRunner {
         if !dir.path().is_dir() {
             return Err(not_found(step));
         }
-        let followed = FollowedLog::new(step.clone(), dir);
-        Ok(Box::new(followed.map_err(|error| broken(step, error))?))
+        let watch = self.watcher.watch(dir.path());
+        let watch = watch.map_err(|error| broken(step, error))?;
+        Ok(Box::new(FollowedLog::new(step.clone(), dir, watch)))
     }
 
     async fn clean_up(&self, step: &StepId) -> PortResult<()> {
