@@ -5,6 +5,7 @@ use std::{
     os::unix::fs::{DirBuilderExt, symlink},
     path::{Path, PathBuf},
     process::Command,
+    sync::atomic::{AtomicU32, Ordering},
 };
 
 use groundplan_engine::id::{RunId, StepId};
@@ -94,10 +95,13 @@ impl Options {
     }
 }
 
+/// Several steps may be the first at once; each makes a directory of its own, and one is kept.
 fn make_busybox_dir(busybox: &Path, directory: &Path) -> io::Result<()> {
+    static MADE: AtomicU32 = AtomicU32::new(0);
     let busybox = fs::canonicalize(busybox)?;
     let listed = Command::new(&busybox).arg("--list").output()?;
-    let new = directory.with_extension(format!("new-{}", std::process::id()));
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    let new = directory.with_extension(format!("new-{}-{number}", std::process::id()));
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o755)
@@ -120,5 +124,36 @@ fn make_busybox_dir(busybox: &Path, directory: &Path) -> io::Result<()> {
         // Somebody else was first.
         Err(_) if directory.is_dir() => crate::remove::remove_tree(&new),
         result => result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_that_are_the_first_at_once_all_find_the_directory_of_busybox() {
+        let Some(busybox) = ["/usr/bin/busybox", "/bin/busybox"]
+            .map(Path::new)
+            .into_iter()
+            .find(|path| path.exists())
+        else {
+            eprintln!("not run: no busybox on this machine");
+            return;
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let directory = folder.path().join("images/busybox");
+        let barrier = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    barrier.wait();
+                    make_busybox_dir(busybox, &directory).expect("a directory of programs");
+                    assert!(directory.join("sh").exists());
+                });
+            }
+        });
+        let made = fs::read_dir(folder.path().join("images")).expect("the folder is there");
+        assert_eq!(made.count(), 1, "nothing else is left");
     }
 }
