@@ -320,6 +320,18 @@ hint: write `--volume NAME=DIR`
 }
 
 #[test]
+fn a_directory_may_be_behind_a_claim_that_the_document_names() {
+    let place = Place::new();
+    let document = workflow("hello", "true").replace(
+        "spec:",
+        "spec:\n  volumes:\n  - {name: work, persistentVolumeClaim: {claimName: kept}}",
+    );
+    place.write("hello.yaml", document);
+    let said = place.say(["run", "hello.yaml", "--volume", "kept=.", "--no-sandbox"]);
+    assert!(said.starts_with("exit code 0\n"), "{said}");
+}
+
+#[test]
 fn path_to_bind_must_be_there() {
     let place = Place::new();
     place.write("hello.yaml", workflow("hello", "true"));

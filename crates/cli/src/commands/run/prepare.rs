@@ -187,10 +187,16 @@ pub(crate) fn submission(
 pub(super) fn check_volumes(submission: &Submission) -> Result<(), Failure> {
     let workflow = &submission.run.workflow;
     let templates = workflow.templates.values();
-    let known: BTreeSet<&str> = templates
+    let volumes = templates
         .flat_map(|template| &template.volumes)
-        .chain(&workflow.spec.volumes)
-        .map(|volume| volume.name.as_str())
+        .chain(&workflow.spec.volumes);
+    let known: BTreeSet<&str> = volumes
+        .flat_map(|volume| {
+            let claim = volume.persistent_volume_claim.as_ref();
+            let claim = claim.map(|claim| claim.claim_name.as_str());
+            [Some(volume.name.as_str()), claim]
+        })
+        .flatten()
         .chain(
             workflow
                 .spec
