@@ -16,6 +16,11 @@ use groundplan_engine::{
     run::Run,
 };
 use groundplan_testkit::engine::{Outcome, World, display_name, try_resolved};
+use groundplan_workflow::expr::{
+    expression::Moment,
+    scope::MapScope,
+    tags::{self, Mode},
+};
 use serde_json::{Value, json};
 
 /// Outcomes by node and template, in the oracle's form.
@@ -23,7 +28,6 @@ struct OracleScript {
     script: Value,
     run: String,
     tries: BTreeMap<String, usize>,
-    inputs: BTreeMap<String, String>,
 }
 
 impl OracleScript {
@@ -32,7 +36,6 @@ impl OracleScript {
             script: script.clone(),
             run: run.to_owned(),
             tries: BTreeMap::new(),
-            inputs: BTreeMap::new(),
         }
     }
 
@@ -58,27 +61,18 @@ impl OracleScript {
     }
 
     fn outcome(&mut self, request: &StepRequest) -> Outcome {
-        self.inputs = request
-            .template
-            .inputs
-            .parameters
-            .iter()
-            .map(|input| {
-                (
-                    input.name.clone(),
-                    input.value.clone().unwrap_or_default().0,
-                )
-            })
-            .collect();
-        let found = self.find(request);
+        let mut found = self.find(request);
+        with_inputs(&mut found, request);
         let word = found.as_str().map(str::to_owned);
         let phase = word.or_else(|| found["phase"].as_str().map(str::to_owned));
         let code = found["exit_code"]
             .as_i64()
+            .or_else(|| found["exit_code"].as_str()?.parse().ok())
             .and_then(|code| i32::try_from(code).ok());
         let message = found["message"].as_str().unwrap_or_default();
         let mut outcome = match phase.as_deref() {
             Some("Failed") => Outcome::exit(code.unwrap_or(1)),
+            _ if found["error_from"] == "unschedulable" => Outcome::good().never(),
             Some("Error") => self.error(&found, message),
             _ => Outcome::exit(code.unwrap_or(0)),
         };
@@ -93,7 +87,7 @@ impl OracleScript {
             outcome.silent = true;
         }
         outcome.seconds = match found["steps"].as_i64() {
-            None | Some(0) => Some(2),
+            None | Some(0) => outcome.seconds,
             Some(-1) => None,
             Some(seconds) => Some(seconds),
         };
@@ -111,6 +105,20 @@ impl OracleScript {
         outcome.exit_code = Some(0);
         outcome
     }
+}
+
+/// Replaces the tags in an outcome by the inputs of the node.
+fn with_inputs(outcome: &mut Value, request: &StepRequest) {
+    let mut scope = MapScope::new();
+    for input in &request.template.inputs.parameters {
+        let value = input.value.clone().unwrap_or_default().0;
+        scope.set(format!("inputs.parameters.{}", input.name), value);
+    }
+    let moment = Moment {
+        seed: 7,
+        now: "2000-01-01T00:00:00Z".parse().expect("a time"),
+    };
+    tags::replace_in_json(outcome, &scope, Mode::Forbid, &moment).expect("the node's inputs");
 }
 
 fn text_of(value: &Value) -> String {

@@ -81,6 +81,52 @@ spec:
 ";
 
 #[test]
+fn a_target_with_tags_is_settled_for_each_node() {
+    let yaml = "
+metadata: {name: r}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    steps:
+    - - name: d
+        template: dag
+        arguments: {parameters: [{name: to, value: '{{item}}'}]}
+        withItems: [b, c a]
+    - - {name: after, template: leaf}
+  - name: dag
+    inputs: {parameters: [{name: to}]}
+    dag:
+      target: '{{inputs.parameters.to}}'
+      tasks:
+      - {name: a, template: leaf}
+      - {name: b, template: leaf, depends: a}
+      - {name: c, template: leaf}
+  - {name: leaf, container: {image: i, command: [c]}}
+";
+    let (mut world, run) = World::of(yaml);
+    world.play(&mut |_: &_| Outcome::good());
+    world.check();
+    let started = world.actor(&run).started.iter();
+    let started: Vec<&str> = started.map(|step| step.node_name.as_str()).collect();
+    let dag = |item: &str, task: &str| format!("r[0].d({item}).{task}");
+    let expected = [
+        dag("0:b", "a"),
+        dag("1:c a", "c"),
+        dag("1:c a", "a"),
+        dag("0:b", "b"),
+        "r[1].after".to_owned(),
+    ];
+    assert_eq!(started, expected);
+    assert_eq!(world.run(&run).phase(), RunPhase::Succeeded);
+    let last = world.run(&run).node_named("r[1]").expect("the last group");
+    for before in [dag("0:b", "b"), dag("1:c a", "c"), dag("1:c a", "a")] {
+        let before = world.run(&run).node_named(&before).expect("a task");
+        assert!(before.children.contains(&last.id), "{}", before.name);
+    }
+}
+
+#[test]
 fn fan_in_waits_for_all_parents() {
     let slow = [("c", Outcome::good().after(9))];
     insta::assert_snapshot!(story(DIAMOND, &slow));
