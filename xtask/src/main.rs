@@ -13,6 +13,7 @@ mod argo_fields;
 mod bench;
 mod cache;
 mod check;
+mod conformance;
 mod deny;
 mod docs;
 mod failure;
@@ -42,6 +43,8 @@ usage: cargo xtask COMMAND
   tools                the real tools (tofu, tflint, checkov) into the user's cache
   generate [--check]   write the generated files, or compare them
   argo-fields [--check]  the table of Argo's fields from Argo's own Go types (needs Go)
+  conformance [--data DIR] [--kind KIND] [DOCUMENT…]
+                       how much of Argo's behaviour holds, n of m by kind
   soak                 long seeds, kills, advisories: what is too slow for the gate
   bench                each bench as a ratio against its baseline of the same run";
 
@@ -78,6 +81,7 @@ fn dispatch(words: &[&str]) -> Outcome {
         ["argo-fields"] => argo_fields::write(&workspace),
         ["argo-fields", "--check"] => argo_fields::compare(&workspace),
         ["soak"] => soak::run(&workspace),
+        ["conformance", words @ ..] => conformance::run(&workspace, words),
         ["bench"] => bench::run(&workspace),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
