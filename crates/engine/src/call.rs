@@ -35,6 +35,15 @@ pub(crate) struct Call {
     pub(crate) after: After,
 }
 
+/// What a node has from its template, tags replaced, and not from its name.
+#[derive(Debug, Default)]
+struct Own {
+    /// The targets of a DAG, where they are others than those of the document.
+    target: Option<String>,
+    /// How the node is called on screens.
+    display_name: Option<String>,
+}
+
 /// A call that could not be carried out. Its node exists and is in error.
 #[derive(Debug)]
 pub(crate) struct CallFault {
@@ -107,8 +116,11 @@ pub(crate) fn execute(turn: &mut Turn<'_>, call: Call) -> Result<NodeId, CallFau
     };
     let phase = if waits { NodePhase::Pending } else { phase };
     let inputs = processed.inputs.clone();
-    let target = target_of(turn, &call.template, &processed.template);
-    let node = create_with(turn, &call, (kind, phase, String::new()), inputs, target);
+    let own = Own {
+        target: target_of(turn, &call.template, &processed.template),
+        display_name: own_display_name(&processed.template).map(str::to_owned),
+    };
+    let node = create_with(turn, &call, (kind, phase, String::new()), inputs, own);
     if waits {
         locks::ask_for_node(turn, &node, keys);
         return Ok(node);
@@ -142,6 +154,7 @@ fn prepare(turn: &mut Turn<'_>, call: &Call) -> Result<(Processed, Vec<LockKey>)
     if processed.template.kind().is_none() {
         return Err(format!("template `{}` says not what to run", call.template));
     }
+    check_display_name(&processed.template)?;
     let keys = processed
         .template
         .synchronization
@@ -195,7 +208,7 @@ pub(crate) fn create(
     message: String,
     inputs: Vec<NamedValue>,
 ) -> NodeId {
-    create_with(turn, call, (kind, phase, message), inputs, None)
+    create_with(turn, call, (kind, phase, message), inputs, Own::default())
 }
 
 fn create_with(
@@ -203,12 +216,13 @@ fn create_with(
     call: &Call,
     (kind, phase, message): (NodeKind, NodePhase, String),
     inputs: Vec<NamedValue>,
-    target: Option<String>,
+    own: Own,
 ) -> NodeId {
     let id = turn.run.id_of(&call.name);
-    let display_name = match &call.boundary {
-        Some(boundary) => display_name(&call.name, &turn.node(boundary).name),
-        None => call.name.clone(),
+    let display_name = match (own.display_name, &call.boundary) {
+        (Some(own), _) => own,
+        (None, Some(boundary)) => display_name(&call.name, &turn.node(boundary).name),
+        (None, None) => call.name.clone(),
     };
     let at = turn.now;
     turn.record(Event::NodeCreated(Box::new(NodeCreated {
@@ -224,14 +238,44 @@ fn create_with(
         parent: call.parent.clone(),
         after: call.after.clone(),
         inputs,
-        target,
+        target: own.target,
         at,
     })));
     id
 }
 
+/// The annotation with which a template names its nodes.
+const DISPLAY_NAME: &str = "workflows.argoproj.io/display-name";
+
+/// The name that a template gives its nodes; an empty one counts for nothing.
+fn own_display_name(processed: &Template) -> Option<&str> {
+    let name = processed.annotations.get(DISPLAY_NAME)?.as_str();
+    (!name.is_empty()).then_some(name)
+}
+
+/// Letters, digits, hyphens and dots, 2 to 63 of them, at the ends a letter or digit.
+fn check_display_name(processed: &Template) -> Result<(), String> {
+    let Some(name) = own_display_name(processed) else {
+        return Ok(());
+    };
+    let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
+    let is_end = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = name.as_bytes();
+    let good = (2..=63).contains(&bytes.len())
+        && bytes.iter().copied().all(is_inner)
+        && is_end(bytes.first())
+        && is_end(bytes.last());
+    match good {
+        true => Ok(()),
+        false => Err(
+            "displayName must match the regex ^[a-zA-Z0-9][a-zA-Z0-9-.]{0,61}[a-zA-Z0-9]$"
+                .to_owned(),
+        ),
+    }
+}
+
 /// A node's name without that of its boundary, the group's number and the dot.
-fn display_name(name: &str, boundary: &str) -> String {
+pub(crate) fn display_name(name: &str, boundary: &str) -> String {
     let rest = name.strip_prefix(boundary).unwrap_or(name);
     let after_number = rest
         .strip_prefix('[')

@@ -134,7 +134,7 @@ const CATALOGUE: &[(&str, Support, &str)] = &[
         "argo.Template",
         OK,
         "name inputs outputs metadata steps container script dag volumes activeDeadlineSeconds
-         failFast synchronization",
+         failFast synchronization annotations",
     ),
     (
         "argo.Template",
@@ -142,7 +142,7 @@ const CATALOGUE: &[(&str, Support, &str)] = &[
         "nodeSelector affinity tolerations schedulerName priorityClassName serviceAccountName
          automountServiceAccountToken executor hostAliases",
     ),
-    ("argo.Template", PROCESS, "securityContext annotations"),
+    ("argo.Template", PROCESS, "securityContext"),
     (
         "argo.Template",
         LATER,

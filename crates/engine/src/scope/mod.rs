@@ -155,10 +155,15 @@ pub(crate) fn frame_of(turn: &mut Turn<'_>, id: &NodeId) -> Frame {
 fn caller_of(turn: &Turn<'_>, node: &Node) -> (&'static str, String) {
     match &node.boundary {
         None => ("steps", String::new()),
-        Some(boundary) if turn.node(boundary).kind == NodeKind::Dag => {
-            ("tasks", node.display_name.clone())
+        Some(boundary) => {
+            let boundary = turn.node(boundary);
+            let word = if boundary.kind == NodeKind::Dag {
+                "tasks"
+            } else {
+                "steps"
+            };
+            (word, call::display_name(&node.name, &boundary.name))
         }
-        Some(_) => ("steps", node.display_name.clone()),
     }
 }
 

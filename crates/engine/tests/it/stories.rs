@@ -127,6 +127,40 @@ spec:
 }
 
 #[test]
+fn a_template_may_name_its_nodes() {
+    let yaml = "
+metadata: {name: r}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    steps:
+    - - name: a
+        template: leaf
+        arguments: {parameters: [{name: p, value: '{{item}}'}]}
+        withItems: [x, 'y!']
+  - name: leaf
+    annotations: {workflows.argoproj.io/display-name: 'of-{{inputs.parameters.p}}'}
+    inputs: {parameters: [{name: p}]}
+    container: {image: i, command: ['{{steps.name}}']}
+";
+    let (mut world, run) = World::of(yaml);
+    world.play(&mut |_: &_| Outcome::good());
+    world.check();
+    let node = |name: &str| world.run(&run).node_named(name).expect("the node");
+    assert_eq!(node("r[0].a(0:x)").display_name, "of-x");
+    let wrong = node("r[0].a(1:y!)");
+    assert_eq!(wrong.display_name, "a(1:y!)");
+    assert_eq!(
+        wrong.message,
+        "displayName must match the regex ^[a-zA-Z0-9][a-zA-Z0-9-.]{0,61}[a-zA-Z0-9]$"
+    );
+    let started = world.actor(&run).started.first().expect("one step");
+    let container = started.template.container.as_ref().expect("a container");
+    assert_eq!(container.command[0].as_str(), "a(0:x)");
+}
+
+#[test]
 fn fan_in_waits_for_all_parents() {
     let slow = [("c", Outcome::good().after(9))];
     insta::assert_snapshot!(story(DIAMOND, &slow));

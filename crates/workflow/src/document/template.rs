@@ -1,5 +1,7 @@
 //! Templates: what a node does.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -22,6 +24,9 @@ pub struct Template {
     /// Labels and annotations, such as `groundplan/sensitive-outputs`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
+    /// Annotations of the node itself: `workflows.argoproj.io/display-name` is its shown name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, String>,
     /// Runs a container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<Container>,
