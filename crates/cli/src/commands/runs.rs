@@ -17,7 +17,7 @@ use crate::{
     failure::Failure,
     terminal::{
         self,
-        style::{Paint, Style, cut, duration, first_line, harmless},
+        style::{Paint, Style, cut, duration, first_line, harmless, width},
         tree::{Around, draw},
     },
 };
@@ -49,7 +49,7 @@ async fn list(controller: &Controller, limit: usize) -> Result<Exit, Failure> {
     let paint = Paint::for_stream(&std::io::stdout());
     let widest = rows
         .iter()
-        .map(|row| row.name.chars().count())
+        .map(|row| width(&row.name))
         .max()
         .unwrap_or(4)
         .clamp(4, 48);

@@ -15,7 +15,7 @@ use groundplan_engine::{evolve::evolve, id::NodeId, run::Run, time::Timestamp};
 
 use super::{
     size,
-    style::{Paint, Style},
+    style::{Paint, Style, wrapped},
     tree::{Around, draw},
 };
 
@@ -133,7 +133,12 @@ fn paint(model: &Mutex<Model>, now: Timestamp) {
         colours,
         columns.saturating_sub(1),
     );
-    let room = rows.saturating_sub(2 + model.notices.len()).max(1);
+    let notices: Vec<String> = model
+        .notices
+        .iter()
+        .flat_map(|notice| wrapped(notice, columns.saturating_sub(1)))
+        .collect();
+    let room = rows.saturating_sub(2 + notices.len()).max(1);
     if lines.len() > room && !model.run.phase().is_finished() {
         let hidden = lines.len() - room + 1;
         lines.drain(..hidden);
@@ -143,8 +148,7 @@ fn paint(model: &Mutex<Model>, now: Timestamp) {
         );
     }
     lines.extend(
-        model
-            .notices
+        notices
             .iter()
             .map(|notice| colours.with(Style::Warn, notice)),
     );
@@ -152,11 +156,13 @@ fn paint(model: &Mutex<Model>, now: Timestamp) {
     if model.painted > 0 {
         text.push_str(&format!("\x1b[{}A", model.painted));
     }
-    text.push_str("\r\x1b[J");
+    // A line that is wider than the window after all must not push the others down.
+    text.push_str("\r\x1b[J\x1b[?7l");
     for line in &lines {
         text.push_str(line);
         text.push('\n');
     }
+    text.push_str("\x1b[?7h");
     model.painted = lines.len();
     let mut out = io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

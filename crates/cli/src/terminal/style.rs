@@ -2,6 +2,8 @@
 
 use std::io::IsTerminal;
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 /// What a piece of text means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
@@ -100,14 +102,44 @@ fn skip_escape(chars: &mut std::str::Chars<'_>) {
     }
 }
 
-/// A text cut to a number of columns (counted as characters), with a mark where it was cut.
+/// Columns that a text takes on a terminal; wide characters take two.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// A text cut to a number of columns, with a mark where it was cut.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
-    if text.chars().count() <= columns {
+    if width(text) <= columns {
         return text.to_owned();
     }
-    let mut short: String = text.chars().take(columns.saturating_sub(1)).collect();
+    let mut room = columns.saturating_sub(1);
+    let mut short = String::new();
+    for char in text.chars() {
+        let Some(left) = room.checked_sub(char.width().unwrap_or_default()) else {
+            break;
+        };
+        room = left;
+        short.push(char);
+    }
     short.push('…');
     short
+}
+
+/// A text in lines of so many columns at most where its words allow it.
+pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is one from the first");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if width(line) + 1 + width(word) <= columns {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
 }
 
 /// Milliseconds as a person says them: `0.3s`, `12s`, `4m07s`, `2h05m`.
@@ -147,8 +179,18 @@ mod tests {
     }
 
     #[test]
+    fn a_long_text_is_wrapped_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("incomprehensible", 4), ["incomprehensible"]);
+        assert_eq!(wrapped("", 4), [""]);
+    }
+
+    #[test]
     fn a_cut_text_shows_that_it_was_cut() {
         assert_eq!(cut("abcdef", 4), "abc…");
         assert_eq!(cut("abcd", 4), "abcd");
+        assert_eq!(cut("日本語", 6), "日本語");
+        assert_eq!(cut("日本語", 5), "日本…");
+        assert_eq!(cut("日本語", 4), "日…");
     }
 }

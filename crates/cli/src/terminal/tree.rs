@@ -13,7 +13,7 @@ use groundplan_engine::{
 
 use super::{
     plain::NO_SLOT,
-    style::{Paint, Style, cut, duration, first_line, harmless},
+    style::{Paint, Style, cut, duration, first_line, harmless, width},
 };
 
 /// What the tree is drawn from beside the run.
@@ -67,7 +67,20 @@ pub(super) fn lock_text(waiting: &WaitingForLock) -> String {
 
 fn lock_text_of(key: &LockKey, holder: &str, place: u32) -> String {
     let key = key.0.rsplit('/').next().unwrap_or(&key.0);
-    format!("waits for mutex {key}, held by {holder}; place {place} in the queue")
+    let holder = holder_text(holder);
+    format!("waits for mutex {key}, place {place}, held by {holder}")
+}
+
+/// The run that holds a lock, and its node where that is another; a name such as
+/// `namespace/run/node`.
+fn holder_text(name: &str) -> String {
+    let parts: Vec<&str> = name.split('/').collect();
+    match parts[..] {
+        [_, run] => run.to_owned(),
+        [_, run, node] if run == node => run.to_owned(),
+        [_, run, ref node @ ..] => format!("{run}, node {}", node.join("/")),
+        _ => name.to_owned(),
+    }
 }
 
 /// What stands in the way, as a person reads it.
@@ -155,7 +168,7 @@ impl<'a> Drawing<'a> {
 
     fn task_to_come(&self, head: &str, task: &str, obstacle: &Obstacle) -> String {
         let name = harmless(task);
-        let used = head.chars().count() + 2 + name.chars().count();
+        let used = head.chars().count() + 2 + width(&name);
         let gap = " ".repeat(NAME_COLUMNS.saturating_sub(used).max(1) + 7);
         let room = self.columns.saturating_sub(used + gap.len());
         let text = cut(&harmless(&obstacle_text(obstacle)), room.max(8));
@@ -187,7 +200,7 @@ impl<'a> Drawing<'a> {
             self.paint.with(style, glyph),
             name
         );
-        let used = head.chars().count() + 2 + name.chars().count();
+        let used = head.chars().count() + 2 + width(&name);
         let gap = " ".repeat(NAME_COLUMNS.saturating_sub(used).max(1));
         let room = self.columns.saturating_sub(used + gap.len() + 8);
         let (text, text_style) = self.text(node);
@@ -205,8 +218,8 @@ impl<'a> Drawing<'a> {
     }
 
     fn message_is_cut(&self, node: &Node, head: &str, text: &str) -> bool {
-        let used = head.chars().count() + 2 + node.display_name.chars().count();
-        text.chars().count() + used.max(NAME_COLUMNS) + 9 > self.columns
+        let used = head.chars().count() + 2 + width(&node.display_name);
+        width(text) + used.max(NAME_COLUMNS) + 9 > self.columns
     }
 
     fn glyph(&self, node: &Node) -> (&'static str, Style) {

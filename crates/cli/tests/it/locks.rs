@@ -60,14 +60,14 @@ fn second_run_waits_and_says_for_whom_and_at_which_place() {
     assert_data_eq!(
         place.plain(&second.stdout()),
         str![[r#"
-Pending   second: waits for mutex production, held by default/first; place 1 in the queue
+Pending   second: waits for mutex production, place 1, held by first
 
 "#]]
     );
     assert_data_eq!(
         place.plain(&third.stdout()),
         str![[r#"
-Pending   third: waits for mutex production, held by default/first; place 2 in the queue
+Pending   third: waits for mutex production, place 2, held by first
 
 "#]]
     );
@@ -86,7 +86,7 @@ sandbox     yes
 volumes     shared=[DIR]/work/shared
 driven by process [PID] on [HOST]
 
-○ second  waits for mutex production, held by default/first; place 1 in the queue
+○ second  waits for mutex production, place 1, held by first
 
 "#]]
     );
