@@ -54,6 +54,17 @@ impl Failure {
         self
     }
 
+    /// The same failure with one more line of the way out.
+    #[must_use]
+    pub(crate) fn and_hint(mut self, hint: impl Into<String>) -> Self {
+        let hint = hint.into();
+        self.hint = Some(match self.hint {
+            Some(first) => format!("{first}\n{hint}"),
+            None => hint,
+        });
+        self
+    }
+
     /// The same failure with a cause.
     #[must_use]
     pub(crate) fn because(mut self, cause: impl ToString) -> Self {

@@ -146,8 +146,9 @@ impl Controller {
     ) -> Result<Ending, Error> {
         let mut drive = self.take_patiently(run).await?;
         let ending = drive.run_to_end(&mut controls, watcher).await;
-        drive.let_go().await?;
-        ending
+        let let_go = drive.let_go().await;
+        // What went wrong first says more.
+        ending.and_then(|ending| let_go.map(|()| ending))
     }
 
     /// Takes a run up, past those who hold it for a moment to record what ended.

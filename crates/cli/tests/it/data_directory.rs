@@ -14,13 +14,13 @@ use crate::place::{Place, workflow};
 /// Runs the binary in mounts of its own, which shell commands make first; none, said on standard
 /// error, where this machine does not let us mount.
 fn with_mounts(place: &Place, set_up: &str, words: &[&str]) -> Option<Output> {
-    let flags: &[&str] = if geteuid().is_root() {
-        &["--mount"]
-    } else {
-        &["--mount", "--user", "--map-root-user"]
-    };
+    // Whatever the command leaves running ends with its namespace of processes.
+    let mut flags = vec!["--mount", "--pid", "--fork", "--mount-proc"];
+    if !geteuid().is_root() {
+        flags.extend(["--user", "--map-root-user"]);
+    }
     let allowed = Command::new("unshare")
-        .args(flags)
+        .args(&flags)
         .args(["mount", "-t", "tmpfs", "none", "/mnt"])
         .stderr(Stdio::null())
         .status()
@@ -32,8 +32,8 @@ fn with_mounts(place: &Place, set_up: &str, words: &[&str]) -> Option<Output> {
     let inner = place.command(words);
     let mut command = Command::new("unshare");
     command
-        .args(flags)
-        .args(["sh", "-c", &format!("set -e; {set_up}; exec \"$@\""), "sh"])
+        .args(&flags)
+        .args(["sh", "-c", &format!("set -e; {set_up}; \"$@\""), "sh"])
         .arg(inner.get_program())
         .args(inner.get_args())
         .current_dir(place.path("work"))
@@ -127,7 +127,12 @@ fn disk_that_fills_during_a_run_is_named_and_nothing_is_called_well() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(stderr.contains("full"), "{stderr}");
-    assert!(stderr.contains("hint:"), "{stderr}");
+    assert!(stderr.contains("hint: free some space"), "{stderr}");
+    assert!(
+        stderr.contains("go on: groundplan run --resume"),
+        "{stderr}"
+    );
+    assert!(!said.contains("Succeeded"), "{said}");
 }
 
 #[test]

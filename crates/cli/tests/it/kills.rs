@@ -270,6 +270,7 @@ exit code 1
 error: cannot look up what template `count` needs
   because there is no key `token` of Secret `deploy` in namespace ``
 hint: give a file with a Secret `deploy` by `--secrets FILE`
+      then go on: groundplan run --resume [RUN]
 
 "#]]
     );

@@ -167,6 +167,38 @@ impl Drop for Running {
     }
 }
 
+impl Drop for Place {
+    /// Ends what a failed test left running.
+    fn drop(&mut self) {
+        let place = self.path("").display().to_string();
+        // A step that loses its supervisor may be given another by a command that still runs.
+        for _ in 0..5 {
+            let left = of_place(&place);
+            if left.is_empty() {
+                return;
+            }
+            for pid in left.into_iter().filter_map(Pid::from_raw) {
+                // It may be gone by now.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+    }
+}
+
+/// Processes that have to do with a place: by their arguments, mounts, or work directory.
+fn of_place(place: &str) -> Vec<i32> {
+    let ours = i32::try_from(std::process::id()).expect("a small number");
+    let belongs = |pid: i32| {
+        let read = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+        let cwd = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+        holds(&read("cmdline"), place)
+            || holds(&read("mountinfo"), place)
+            || cwd.to_string_lossy().contains(place)
+    };
+    let all = processes().into_iter().map(|(pid, _)| pid);
+    all.filter(|pid| *pid != ours && belongs(*pid)).collect()
+}
+
 /// Sends a signal to a process that lives.
 pub(crate) fn send(pid: i32, signal: Signal) {
     let pid = Pid::from_raw(pid).expect("a process has a positive number");
@@ -234,9 +266,8 @@ pub(crate) fn files_with(folder: &std::path::Path, text: &str) -> Vec<PathBuf> {
 }
 
 fn holds(bytes: &[u8], text: &str) -> bool {
-    bytes
-        .windows(text.len())
-        .any(|window| window == text.as_bytes())
+    let text = text.as_bytes();
+    bytes.windows(text.len()).any(|window| window == text)
 }
 
 /// Processes whose command line holds a text.

@@ -89,6 +89,14 @@ pub(crate) fn watch(
         orphans.abort();
         shown.end(matches!(ending, Ok(Ending::Finished))).await;
         ending
+    });
+    let ending = ending.map_err(|error| {
+        let is_left_alone = !matches!(error, groundplan_controller::Error::Driven { .. });
+        let failure = Failure::from(error);
+        match is_left_alone {
+            true => failure.and_hint(format!("then go on: groundplan run --resume {run}")),
+            false => failure,
+        }
     })?;
     if ending == Ending::Detached {
         return Ok(Exit::Detached);
