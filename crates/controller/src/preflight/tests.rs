@@ -83,10 +83,11 @@ spec:
   volumeClaimTemplates: [{metadata: {name: one}}, {metadata: {name: two}}]
   templates:
   - name: main
-    container:
-      image: i
-      command: [c]
-      volumeMounts: [{name: one, mountPath: '{{workflow.parameters.at}}'}, {name: two, mountPath: '{{workflow.parameters.at}}'}]
+    steps: [[{name: a, template: first}, {name: b, template: second}]]
+  - name: first
+    container: {image: i, command: [c], volumeMounts: [{name: one, mountPath: '{{workflow.parameters.at}}'}]}
+  - name: second
+    container: {image: i, command: [c], volumeMounts: [{name: two, mountPath: '{{workflow.parameters.at}}'}]}
 ";
     let faults = mount_parameters(&workflow(text)).expect_err("two volumes");
     assert_eq!(
