@@ -1,3 +1,4 @@
 //! The loop on simulated processes, steps and time.
 
+mod replay;
 mod simulator;
