@@ -40,6 +40,16 @@ const COPIED: [&str; 9] = [
     "ssl/openssl.cnf",
 ];
 
+/// Settings of the kernel. They belong to root by number, whom no capability has to help: where
+/// root starts a step, only a read-only mount keeps it from them.
+const KERNEL: [&str; 5] = [
+    "/proc/sys",
+    "/proc/fs",
+    "/proc/acpi",
+    "/proc/scsi",
+    "/proc/asound",
+];
+
 /// Path of our own program within.
 pub(crate) const OWN_PROGRAM: &str = "/run/groundplan/step";
 
@@ -150,6 +160,9 @@ impl Words {
             }
         }
         words.add(["--proc", "/proc", "--dev", "/dev"]);
+        for path in KERNEL {
+            words.add(["--ro-bind-try", path, path]);
+        }
         for mount in &order.mounts {
             words.add_mount(mount)?;
         }

@@ -45,6 +45,16 @@ async fn a_step_has_no_capability_and_gets_no_privilege() {
 }
 
 #[tokio::test]
+async fn settings_of_the_kernel_cannot_be_written() {
+    let machine = sandbox();
+    // Opened and left alone: even a sandbox that lets them be written changes no machine.
+    let script = "cat /proc/sys/kernel/ostype; \
+                  for file in /proc/sys/kernel/core_pattern /proc/sys/vm/swappiness; do \
+                  ( : >>$file ) 2>/dev/null && echo opened; done; true";
+    assert_eq!(said(&machine, machine.script(script)).await, "Linux");
+}
+
+#[tokio::test]
 async fn a_step_lives_in_namespaces_of_its_own() {
     let machine = sandbox();
     let inside = said(
