@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 /// Delivers OpenTofu and Terraform changes from pull request to production.
 #[derive(Debug, Parser)]
@@ -222,7 +222,16 @@ pub(crate) enum Config {
     Show,
 }
 
-/// The command line, or what to print instead of running anything.
+/// The command line, or what to print instead of running anything. A variable that is empty is
+/// taken for one that is not set.
 pub(crate) fn parse() -> Result<Arguments, clap::Error> {
-    Arguments::try_parse()
+    let mut command = Arguments::command().mut_args(|argument| {
+        let is_empty = |name| std::env::var_os(name).is_some_and(|value| value.is_empty());
+        match argument.get_env().is_some_and(is_empty) {
+            true => argument.env(clap::builder::Resettable::Reset),
+            false => argument,
+        }
+    });
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }

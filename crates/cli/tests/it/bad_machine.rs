@@ -102,6 +102,30 @@ hint: `--config` and `GROUNDPLAN_CONFIG` name the file; without them none is nee
 }
 
 #[test]
+fn empty_variables_say_nothing_and_empty_options_are_refused() {
+    let place = Place::new();
+    for name in [
+        "GROUNDPLAN_DATA_DIR",
+        "GROUNDPLAN_CONFIG",
+        "GROUNDPLAN_KEY_FILE",
+    ] {
+        let shown = place
+            .command(["config", "show"])
+            .env(name, "")
+            .output()
+            .expect("it runs");
+        let said = place.said(&shown);
+        assert!(shown.status.success(), "{name}: {said}");
+        assert!(
+            said.contains("data_dir: [DIR]/home/.local/share/groundplan"),
+            "{name}: {said}"
+        );
+    }
+    let output = place.output(["config", "show", "--data-dir", ""]);
+    assert_eq!(output.status.code(), Some(64));
+}
+
+#[test]
 fn configuration_is_shown_with_the_origin_of_each_value() {
     let place = Place::new();
     place.configure("network: false\nslots: 3\nimages:\n  builder:\n    tools: [git]\n");
