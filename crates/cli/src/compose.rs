@@ -101,9 +101,7 @@ fn runner(
         .map_err(|error| Failure::user("cannot find the program that runs").because(error))?;
     let options = groundplan_runners::Options {
         data_dir: directory.path().to_owned(),
-        // A program that is not there makes the sandbox unusable, and the runner says so.
-        bubblewrap: locate(Tool::Bwrap, &machine.search())
-            .map_or_else(|_| PathBuf::from("bwrap"), |found| found.path),
+        bubblewrap: bubblewrap(machine),
         busybox: machine.program("busybox"),
         images: match starts {
             Starts::Steps => images(machine, &executable),
@@ -118,6 +116,16 @@ fn runner(
         key,
     };
     Ok(ProcessRunner::new(options))
+}
+
+/// Where bubblewrap is. A program that is not there or does not answer makes the sandbox unusable,
+/// and the runner says so: no other takes the place of the one that the configuration names.
+fn bubblewrap(machine: &Machine) -> PathBuf {
+    let mut search = machine.search();
+    match locate(Tool::Bwrap, &search) {
+        Ok(found) => found.path,
+        Err(_) => (search.configured.remove(&Tool::Bwrap)).unwrap_or_else(|| "bwrap".into()),
+    }
 }
 
 /// The images as a process runner takes them, tools looked up.

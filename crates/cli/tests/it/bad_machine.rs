@@ -203,6 +203,26 @@ groundplan logs hello  ·  groundplan runs show hello
 }
 
 #[test]
+fn no_other_bubblewrap_takes_the_place_of_the_configured_one() {
+    let place = Place::new();
+    place.program("mine", "#!/bin/sh\nexit 1\n");
+    let mine = place.path("programs/mine");
+    place.configure(&format!("tools: {{bwrap: {}}}\n", mine.display()));
+    place.write("hello.yaml", workflow("hello", "echo hello"));
+    assert_data_eq!(
+        place.say(["run", "hello.yaml"]),
+        str![[r#"
+exit code 1
+-- stderr
+error: there is no usable sandbox on this machine
+  because the sandbox does not work here: `[DIR]/programs/mine`: exit status: 1
+hint: repair it (`groundplan doctor` says how), or add `--no-sandbox`
+
+"#]]
+    );
+}
+
+#[test]
 fn document_that_needs_fixed_places_is_refused_without_a_sandbox_before_it_starts() {
     let place = Place::new();
     place.program("bwrap", FORBIDDEN);

@@ -29,7 +29,10 @@ pub(super) fn capabilities(options: &Options) -> Capabilities {
                 notices: Vec::new(),
             };
         }
-        Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        Ok(output) => match String::from_utf8_lossy(&output.stderr).trim() {
+            "" => format!("`{}`: {}", options.bubblewrap.display(), output.status),
+            said => said.to_owned(),
+        },
         Err(error) => format!("`{}`: {error}", options.bubblewrap.display()),
     };
     Capabilities {
