@@ -6,6 +6,8 @@
 //! and whatever must be done comes out as an [`Action`](action::Action). Read first: `run.rs` and
 //! `decide.rs`.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 pub mod action;
 mod call;
 mod deadline;

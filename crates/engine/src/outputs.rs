@@ -127,9 +127,12 @@ fn value_of(from: &ValueFrom, known: &dyn Scope, frame: &scope::Frame) -> Result
     }
     match from.parameter.as_ref().filter(|text| !text.is_empty()) {
         Some(parameter) => tags::resolve(parameter, known, frame.moment())
-            .map_err(|fault| match fault {
-                ReplaceError::Unresolved { name, .. } => format!("Unable to resolve: {name:?}"),
-                fault => fault.to_string(),
+            .map_err(|fault| {
+                if let ReplaceError::Unresolved { name, .. } = fault {
+                    format!("Unable to resolve: {name:?}")
+                } else {
+                    fault.to_string()
+                }
             })?
             .to_inserted()
             .map_err(|fault| fault.to_string()),

@@ -4,6 +4,8 @@
 //! cancellation (dropping the future) leaves behind. Read first: [`Store`](store::Store) and
 //! [`Runner`](runner::Runner).
 
+#![warn(missing_docs)]
+
 pub mod blobs;
 pub mod clock;
 pub mod error;

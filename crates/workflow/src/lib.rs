@@ -5,6 +5,8 @@
 //! runs, nodes or processes. Read first: [`document::Workflow`] (what the author wrote) and
 //! [`diagnostic::Diagnostic`] (what is wrong with it, and where).
 
+#![warn(missing_docs)]
+
 pub mod diagnostic;
 pub mod document;
 pub mod expr;
