@@ -176,7 +176,7 @@ Failed    graceful in [TIME]: stopped before it was done (exit code 0)
 Failed graceful in [TIME]: Stopped with strategy 'Stop'
 groundplan logs graceful  ·  groundplan runs show graceful
 -- stderr
-stopping gracefully; Ctrl-C again kills (run [RUN])
+stopping gracefully, for at most [TIME]; Ctrl-C again kills (run [RUN])
 
 "#]]
     );
@@ -189,7 +189,7 @@ fn step_that_ignores_the_first_interrupt_is_killed_by_the_second(place: Place) {
     let mut run = place.start(&["run", "stubborn.yaml"]);
     run.until_says("stubborn | begun");
     run.signal(Signal::INT);
-    run.until_says("stopping gracefully");
+    run.until_says("stopping gracefully, for at most 5m00s");
     assert!(!processes_with(&mark).is_empty(), "it ignores the first");
     run.signal(Signal::INT);
     let output = run.end();
@@ -209,7 +209,7 @@ Failed    stubborn in [TIME]: main: Error (exit code 137)
 Failed stubborn in [TIME]: Stopped with strategy 'Stop'
 groundplan logs stubborn  ·  groundplan runs show stubborn
 -- stderr
-stopping gracefully; Ctrl-C again kills (run [RUN])
+stopping gracefully, for at most [TIME]; Ctrl-C again kills (run [RUN])
 killed; a state lock may remain: the next `tofu plan` names its ID and who holds it, and `tofu force-unlock ID` takes it away
 
 "#]]

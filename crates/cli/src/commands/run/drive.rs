@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use groundplan_controller::{Control, Ending};
+use groundplan_controller::{Control, Controller, Ending};
 use groundplan_engine::{id::RunId, node::RunPhase};
 use tokio::{
     runtime::Runtime,
@@ -19,7 +19,7 @@ use crate::{
     compose::Composition,
     exit::Exit,
     failure::Failure,
-    terminal::{self, LiveHandle},
+    terminal::{self, LiveHandle, style::duration},
 };
 
 /// How a run is shown.
@@ -77,6 +77,7 @@ pub(crate) fn watch(
             stopped.clone(),
             shown.handle(),
             run.clone(),
+            composition.controller.clone(),
         ));
         let orphans = tokio::spawn(orphans::watch(
             composition.controller.clone(),
@@ -126,6 +127,7 @@ async fn obey_signals(
     stopped: Arc<AtomicBool>,
     handle: Option<LiveHandle>,
     run: RunId,
+    controller: Controller,
 ) {
     let kinds = (
         SignalKind::interrupt(),
@@ -145,7 +147,8 @@ async fn obey_signals(
                     say("killed; a state lock may remain: the next `tofu plan` names its ID and who holds it, and `tofu force-unlock ID` takes it away".to_owned());
                     Control::Kill
                 } else {
-                    say(format!("stopping gracefully; Ctrl-C again kills (run {run})"));
+                    let grace = grace(&controller, &run).await;
+                    say(format!("stopping gracefully{grace}; Ctrl-C again kills (run {run})"));
                     Control::Stop
                 }
             }
@@ -155,5 +158,15 @@ async fn obey_signals(
         if controls.send(control).is_err() {
             return;
         }
+    }
+}
+
+/// How long the steps of a run may take to stop, in words; empty where that cannot be read.
+async fn grace(controller: &Controller, run: &RunId) -> String {
+    let history = controller.history(&run.0).await;
+    let millis = history.map(|history| i64::try_from(history.settings.grace_millis));
+    match millis {
+        Ok(Ok(millis)) => format!(", for at most {}", duration(millis)),
+        Ok(Err(_)) | Err(_) => String::new(),
     }
 }
