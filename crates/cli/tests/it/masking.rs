@@ -13,6 +13,7 @@ use crate::{
 as_both! {
     secrets_are_nowhere_outside_the_sandbox
     output_that_contains_a_secret_is_an_error
+    sensitive_output_decides_nothing
     sensitive_output_is_handed_on_and_never_shown
 }
 
@@ -199,6 +200,29 @@ groundplan logs handing-on  ·  groundplan runs show handing-on
 "#]]
     );
     assert_unstored(&place);
+}
+
+/// A condition over a token would be false whatever the value is, and its step left out in silence.
+fn sensitive_output_decides_nothing(place: Place) {
+    let annotation = "      metadata: {annotations: {groundplan/sensitive-outputs: password}}\n";
+    place.secrets("secrets.yaml", &[("deploy", "token", SECRET)]);
+    let password = "steps.make.outputs.parameters.password";
+    for condition in [
+        format!("\"'{{{{{password}}}}}' == 'prod'\""),
+        format!("\"{{{{={password} == 'prod'}}}}\""),
+        format!("\"{{{{={password}[0:20] == 'prod'}}}}\""),
+    ] {
+        let call = "- - name: use\n";
+        let document = handing_on(annotation);
+        assert!(document.contains(call), "{document}");
+        let document = document.replace(call, &format!("{call}            when: {condition}\n"));
+        place.write("deciding.yaml", document);
+        let output = place.output(["run", "deciding.yaml", "--secrets", "secrets.yaml"]);
+        assert_unsaid(&place, &output);
+        let said = place.said(&output);
+        assert!(said.starts_with("exit code 1\n"), "{condition}: {said}");
+        assert!(said.contains("failed to resolve references"), "{said}");
+    }
 }
 
 fn sensitive_output_is_handed_on_and_never_shown(place: Place) {

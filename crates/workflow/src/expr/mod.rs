@@ -12,5 +12,6 @@ pub mod go_json;
 pub mod identity;
 pub mod items;
 pub mod scope;
+pub mod sealed;
 pub mod tags;
 pub mod when;

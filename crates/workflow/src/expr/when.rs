@@ -11,6 +11,8 @@ mod time;
 
 use std::fmt;
 
+use super::sealed::{OPAQUE, holds_sealed};
+
 /// Why a condition has no answer. The texts are Argo's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WhenError {
@@ -66,6 +68,12 @@ pub fn evaluate(text: &str) -> Result<bool, WhenError> {
 pub fn evaluate_with(text: &str, words: BareWords) -> Result<bool, WhenError> {
     if text.is_empty() {
         return Ok(true);
+    }
+    if holds_sealed(text) {
+        return Err(WhenError::Failed {
+            text: text.to_owned(),
+            reason: OPAQUE.to_owned(),
+        });
     }
     let tree = parse(text)?;
     let value = evaluate::value(&tree, words).map_err(|reason| WhenError::Failed {

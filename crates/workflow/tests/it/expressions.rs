@@ -266,3 +266,27 @@ fn a_variable_shadows_a_function_but_does_not_hide_it() {
         "\"x3\"",
     );
 }
+
+#[test]
+fn a_sensitive_value_is_handed_on_whole_or_not_at_all() {
+    let scope = scope(&[
+        ("inputs.parameters.key", "groundplan:sealed:abc"),
+        ("inputs.parameters.name", "web"),
+    ]);
+    let whole = "\"web:groundplan:sealed:abc\"";
+    check(
+        "inputs.parameters.name + ':' + inputs.parameters.key",
+        &scope,
+        whole,
+    );
+    for text in [
+        "inputs.parameters.key == 'prod'",
+        "sprig.upper(inputs.parameters.key)",
+        "inputs.parameters.key[0:20]",
+        "len(inputs.parameters.key)",
+        "inputs.parameters['key'] contains 'prod'",
+    ] {
+        let given = evaluate(text, &scope, &moment());
+        assert!(given.contains("handed on whole"), "{text}: {given}");
+    }
+}

@@ -116,3 +116,11 @@ fn deep_and_long_conditions_are_errors_and_not_crashes() {
     }
     check(&("true && ".repeat(400) + "true"), Ok(true));
 }
+
+#[test]
+fn a_sensitive_value_decides_nothing() {
+    for condition in ["'groundplan:sealed:abc' == 'prod'", "groundplan:sealed:abc"] {
+        let fault = when::evaluate(condition).expect_err("of a token nothing is known");
+        assert!(fault.to_string().contains("handed on whole"), "{fault}");
+    }
+}

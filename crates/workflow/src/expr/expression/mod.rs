@@ -27,7 +27,8 @@ pub(super) use time::parse as parse_time;
 pub(super) use value::go_float;
 pub use value::{NotJson, Value};
 
-use super::scope::Scope;
+use super::scope::{Lookup, Scope};
+use super::sealed::{OPAQUE, holds_sealed};
 use syntax::Node;
 
 /// What an expression may know of the world: the time and the seed of its random functions.
@@ -119,7 +120,8 @@ impl Expression {
         names
     }
 
-    /// Evaluates over the scope: dotted names become nested maps.
+    /// Evaluates over the scope: dotted names become nested maps. A sensitive value that it names
+    /// must be whole in what it gives: of a token no comparison and no part means anything.
     pub fn evaluate(&self, scope: &dyn Scope, moment: &Moment) -> Result<Value, ExpressionError> {
         if let Some(name) = self.unknown_roots(scope).first() {
             let offset = names::offset_of(&self.root, name).unwrap_or(0);
@@ -131,7 +133,27 @@ impl Expression {
             .filter(|name| !name.contains('.'))
             .collect();
         let variables = environment::variables(scope, &roots);
-        evaluate::evaluate(&self.root, &variables, &self.text, moment)
+        let value = evaluate::evaluate(&self.root, &variables, &self.text, moment)?;
+        if self.loses_sealed(scope, &value) {
+            return Err(ExpressionError::new(0, OPAQUE));
+        }
+        Ok(value)
+    }
+
+    /// Whether it names sensitive values, and none of them is whole in its value.
+    fn loses_sealed(&self, scope: &dyn Scope, value: &Value) -> bool {
+        let names = self.used_names();
+        let mut sealed = names
+            .iter()
+            .filter_map(|name| match scope.get(name) {
+                Lookup::Text(text) if holds_sealed(text) => Some(text),
+                _ => None,
+            })
+            .peekable();
+        sealed.peek().is_some() && {
+            let given = value.to_inserted().unwrap_or_default();
+            !sealed.any(|token| given.contains(token))
+        }
     }
 }
 
