@@ -42,6 +42,15 @@ fn place(
             "give the whole path from `/` on",
         ));
     }
+    if covers_the_sandbox(&mount.path) {
+        return Err(refused(
+            format!(
+                "nothing can be mounted at `{}`, which every step needs",
+                mount.path
+            ),
+            "choose another mount path",
+        ));
+    }
     if components(&mount.sub_path).any(|part| part == "..") || mount.sub_path.starts_with('/') {
         return Err(refused(
             format!("`subPath: {}` leaves its volume", mount.sub_path),
@@ -101,6 +110,16 @@ fn files_place(files: &[FileSpec], mount: &MountSpec) -> Result<Place, StepOutco
 
 fn components(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|part| !part.is_empty())
+}
+
+/// Whether a mount there would hide what makes the sandbox; its own folders would then be made
+/// within the volume.
+fn covers_the_sandbox(path: &str) -> bool {
+    let parts: Vec<&str> = components(path).filter(|part| *part != ".").collect();
+    matches!(
+        parts[..],
+        [] | ["usr" | "dev" | "run"] | ["proc", ..] | ["run", "groundplan", ..]
+    )
 }
 
 fn is_absolute_and_plain(path: &str) -> bool {

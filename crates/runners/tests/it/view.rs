@@ -298,6 +298,31 @@ async fn a_sub_path_over_a_link_is_refused() {
 }
 
 #[tokio::test]
+async fn a_mount_that_hides_the_sandbox_is_refused_and_leaves_its_volume_alone() {
+    let machine = sandbox();
+    let host = machine.data_dir().join("host");
+    fs::create_dir_all(&host).expect("it is made");
+    for path in [
+        "/",
+        "/./",
+        "/usr",
+        "/run",
+        "/dev/",
+        "/proc/sys",
+        "/run/groundplan",
+    ] {
+        let mut spec = machine.script("true");
+        spec.main.mounts = vec![mount("host", path)];
+        let source = VolumeSource::Directory(host.clone());
+        spec.volumes.insert("host".into(), source);
+        let end = run(&machine.runner(), spec).await;
+        assert!(failure(&end).contains("nothing can be mounted"), "{end:?}");
+        let left = fs::read_dir(&host).expect("it is there").count();
+        assert_eq!(left, 0, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn a_script_is_a_file_that_is_never_on_disk() {
     let machine = sandbox();
     let mut spec = machine.script("");
