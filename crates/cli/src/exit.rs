@@ -36,6 +36,17 @@ pub(crate) fn code(result: Result<Exit, Failure>) -> ExitCode {
             failure.exit()
         }
     };
+    let exit = match terminal::lost() {
+        Some(error) => {
+            terminal::note(format!("error: standard output is not complete: {error}"));
+            if exit == Exit::Done {
+                Exit::Failed
+            } else {
+                exit
+            }
+        }
+        None => exit,
+    };
     ExitCode::from(exit as u8)
 }
 

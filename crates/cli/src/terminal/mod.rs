@@ -6,7 +6,10 @@ pub(crate) mod plain;
 pub(crate) mod style;
 pub(crate) mod tree;
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::OnceLock,
+};
 
 pub(crate) use live::{Live, LiveHandle};
 pub(crate) use plain::{JsonLines, Plain};
@@ -16,15 +19,33 @@ use groundplan_engine::{node::Node, run::Run};
 use crate::failure::Failure;
 use style::{Paint, Style};
 
+/// The first error that lost something of standard output.
+static LOST: OnceLock<io::Error> = OnceLock::new();
+
+/// Why something of standard output was lost, if it was. A closed pipe loses nothing: nobody
+/// wants more.
+pub(crate) fn lost() -> Option<&'static io::Error> {
+    LOST.get()
+}
+
+fn written(result: io::Result<()>) {
+    if let Err(error) = result
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        // The first one tells enough.
+        let _ = LOST.set(error);
+    }
+}
+
 /// Writes a line to standard output. A closed pipe ends the process's interest, not its work.
 pub(crate) fn line(text: impl AsRef<str>) {
-    let _ = writeln!(io::stdout().lock(), "{}", text.as_ref());
+    written(writeln!(io::stdout().lock(), "{}", text.as_ref()));
 }
 
 /// Writes bytes to standard output as they are.
 pub(crate) fn bytes(bytes: &[u8]) {
     let mut out = io::stdout().lock();
-    let _ = out.write_all(bytes).and_then(|()| out.flush());
+    written(out.write_all(bytes).and_then(|()| out.flush()));
 }
 
 /// Writes a line to standard error.

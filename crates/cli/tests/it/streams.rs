@@ -129,3 +129,25 @@ fn json_stream_is_a_json_value_a_line_and_nothing_else() {
     let last = ["execution_ended", "node_finished", "run_finished"];
     assert_eq!(kinds[kinds.len() - 3..], last);
 }
+
+#[test]
+fn output_that_is_lost_is_no_success() {
+    let place = Place::new();
+    place.write("hello.yaml", workflow("hello", "echo hi"));
+    assert!(place.output(["run", "hello.yaml"]).status.success());
+    for words in [
+        &["logs", "hello"][..],
+        &["runs", "show", "hello", "--json"],
+        &["config", "show"],
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let output = place
+            .command(words)
+            .stdout(full.expect("Linux has it"))
+            .output()
+            .expect("it runs");
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("standard output is not complete"), "{said}");
+    }
+}
