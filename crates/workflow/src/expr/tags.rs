@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 
 use super::expression::{Expression, ExpressionError, Moment, Value};
 use super::scope::{Lookup, Scope};
+use super::sealed::OPAQUE;
 
 /// What begins a tag.
 const OPEN: &str = "{{";
@@ -509,7 +510,8 @@ impl Replacer<'_> {
         error: ExpressionError,
         out: &mut String,
     ) -> Result<(), ReplaceError> {
-        if self.mode == Mode::Forbid {
+        // A later pass knows no more of a sensitive value.
+        if self.mode == Mode::Forbid || error.message == OPAQUE {
             return Err(ReplaceError::Expression {
                 expression: text.to_owned(),
                 error,

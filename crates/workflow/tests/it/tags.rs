@@ -205,3 +205,16 @@ fn data_cannot_stand_in_a_text_but_in_an_expression() {
         Ok("[1,2] a"),
     );
 }
+
+#[test]
+fn an_expression_that_looks_into_a_sensitive_value_does_not_stay() {
+    let scope = scope(&[("inputs.parameters.key", "groundplan:sealed:abc")]);
+    let fault = tags::replace(
+        "{{=sprig.upper(inputs.parameters.key)}}",
+        &scope,
+        Mode::Allow,
+        &moment(),
+    )
+    .expect_err("a later pass knows no more");
+    assert!(fault.to_string().contains("handed on whole"), "{fault}");
+}
