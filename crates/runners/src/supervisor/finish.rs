@@ -238,13 +238,7 @@ fn outcome(facts: &Facts, how: How, stop: Option<StopRequest>) -> StepOutcome {
         How::Ended(ToolEnd::Exited(_), _) => StepOutcome::Exited,
         How::Ended(ToolEnd::Signaled(signal), _) => StepOutcome::Signaled { signal },
         How::Ended(ToolEnd::Failed(number), _) => StepOutcome::StartFailure {
-            message: format!(
-                "program `{}` cannot be executed: {}\n\
-                 hint: name a program that the image brings, or add its folder to the image's \
-                 `tools` in the machine configuration",
-                facts.program,
-                io::Error::from_raw_os_error(number)
-            ),
+            message: not_executed(&facts.program, number),
         },
         How::Ended(ToolEnd::NoDirectory(number), _) => StepOutcome::StartFailure {
             message: format!(
@@ -257,5 +251,50 @@ fn outcome(facts: &Facts, how: How, stop: Option<StopRequest>) -> StepOutcome {
         // Where we killed process 1, it could not say so.
         How::Vanished if stop.is_some() => StepOutcome::Signaled { signal: 9 },
         How::Vanished => StepOutcome::Lost,
+    }
+}
+
+/// Why a program was not executed, by the system's error number, with the way out. Where the call
+/// was refused before the system saw it, there is no number.
+fn not_executed(program: &str, number: i32) -> String {
+    let too_long = rustix::io::Errno::TOOBIG.raw_os_error();
+    let (why, hint) = match number {
+        0 => (
+            "its name, an argument or a variable holds a NUL character".to_owned(),
+            "hand the value over in a file: a volume, or the `source` of a `script`",
+        ),
+        _ if number == too_long => (
+            "an argument or a variable is longer than the system takes (128 KiB)".to_owned(),
+            "hand the value over in a file: a volume, or the `source` of a `script`",
+        ),
+        _ => (
+            io::Error::from_raw_os_error(number).to_string(),
+            "name a program that the image brings, or add its folder to the image's `tools` in the \
+             machine configuration",
+        ),
+    };
+    format!("program `{program}` cannot be executed: {why}\nhint: {hint}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_not_executed_says_why_and_how_it_can_be() {
+        let said = not_executed("sh", rustix::io::Errno::TOOBIG.raw_os_error());
+        assert_eq!(
+            said,
+            "program `sh` cannot be executed: an argument or a variable is longer than the system \
+             takes (128 KiB)\nhint: hand the value over in a file: a volume, or the `source` of a \
+             `script`"
+        );
+        assert!(not_executed("sh", 0).contains("holds a NUL character"));
+        let missing = not_executed("nothing", rustix::io::Errno::NOENT.raw_os_error());
+        assert!(missing.contains("No such file or directory"), "{missing}");
+        assert!(
+            missing.contains("add its folder to the image's `tools`"),
+            "{missing}"
+        );
     }
 }
